@@ -28,6 +28,19 @@ class DevicesCommand : public CommandTest {
     environment_.push_back("LD_LIBRARY_PATH=" + folder_.path().string());
   }
 
+  /// Adds a driver to those of the system.
+  void add_driver(const std::string& name, const std::string& library) {
+    const std::filesystem::path vendors = folder_.path() / "vendors";
+    if (std::filesystem::create_directory(vendors)) {
+      for (const std::filesystem::directory_entry& entry :
+           std::filesystem::directory_iterator("/etc/OpenCL/vendors")) {
+        std::filesystem::copy_file(entry.path(), vendors / entry.path().filename());
+      }
+      environment_.push_back("OCL_ICD_VENDORS=" + vendors.string());
+    }
+    std::ofstream(vendors / (name + ".icd")) << library << '\n';
+  }
+
   json json_of(const std::string& command, int exit_code) const {
     const Answer answer = peakmark({command, "--json"});
     EXPECT_EQ(answer.end.exit_code, exit_code) << answer.errors;
@@ -107,8 +120,45 @@ TEST_F(DevicesCommand, APoclThatCannotLoadItsKernelsIsNoDevice) {
                               PEAKMARK_PROGRAM " devices 2>" + errors + "'";
   EXPECT_EQ(WEXITSTATUS(std::system((mount + devices).c_str())), 4);
   EXPECT_THAT(read_text_file(errors),
-              AllOf(HasSubstr("no device found for opencl: "), HasSubstr("mounted noexec: " + cache),
+              AllOf(HasSubstr("no device found for opencl, platform "), HasSubstr("mounted noexec: " + cache),
                     HasSubstr("set POCL_CACHE_DIR to")));
+}
+
+TEST_F(DevicesCommand, ADriverThatFailsIsReportedBesideOneThatWorks) {
+  add_driver("missing", "/nonexistent/libdriver.so.1");
+  add_driver("small", PEAKMARK_SMALL_DRIVER);
+  environment_.emplace_back("SMALL_DRIVER_DEVICES_ERROR=-6");
+  const std::string unloadable = "opencl, driver /nonexistent/libdriver.so.1 of " +
+                                 (folder_.path() / "vendors/missing.icd").string() +
+                                 ": it cannot be loaded (/nonexistent/libdriver.so.1: ";
+  const std::string failing = "opencl, platform small: clGetDeviceIDs: CL_OUT_OF_HOST_MEMORY (-6); check ";
+  const Answer answer = peakmark({"devices"});
+  EXPECT_EQ(answer.end.exit_code, 0);
+  EXPECT_THAT(answer.output, HasSubstr("\nopencl       0  "));
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("no device found for " + unloadable),
+                                   HasSubstr("no device found for " + failing)));
+  EXPECT_THAT(peakmark({"doctor"}).output,
+              AllOf(HasSubstr("[device] " + unloadable), HasSubstr("[device] " + failing)));
+  EXPECT_THAT(peakmark({"run", "mul_add/whole", "--worker", PEAKMARK_BENCH, "--device", "Radeon"}).errors,
+              AllOf(HasSubstr(unloadable), HasSubstr(failing)));
+}
+
+TEST_F(DevicesCommand, APoclWithoutItsCacheIsReportedBesideAnotherPlatform) {
+  add_driver("small", PEAKMARK_SMALL_DRIVER);
+  std::ofstream(folder_.path() / "file") << "no folder";
+  environment_.push_back("POCL_CACHE_DIR=" + (folder_.path() / "file").string());
+  const Answer answer = peakmark({"devices"});
+  EXPECT_EQ(answer.end.exit_code, 4);
+  EXPECT_THAT(answer.errors,
+              AllOf(HasSubstr("no device found for opencl, platform Portable Computing Language: PoCL cannot "
+                              "write its cache folder: "),
+                    HasSubstr("no device found for opencl, platform small: clGetDeviceInfo, "
+                              "CL_DEVICE_TYPE: CL_INVALID_DEVICE (-33)")));
+  // Its permissions allow root to write there, but the file system does not.
+  environment_.emplace_back("POCL_CACHE_DIR=/proc/none");
+  EXPECT_THAT(peakmark({"devices"}).errors,
+              AllOf(HasSubstr("no device found for opencl, platform Portable Computing Language: "),
+                    HasSubstr("write its cache folder"), HasSubstr("/proc/none")));
 }
 
 TEST_F(DevicesCommand, WithoutALoaderThereIsDryAlone) {

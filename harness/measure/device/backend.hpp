@@ -12,9 +12,9 @@
 
 namespace peakmark {
 
-// Functions that the backends share. Each backend has two functions: `list_…` appends its devices, or one
-// reason why it has none, and does not throw if a driver is missing; `open_…` throws DeviceError if the
-// device with this index no longer exists.
+// Functions that the backends share. Each backend has two functions: `list_…` appends its devices, and the
+// reasons why devices are missing, and does not throw if a driver is missing; `open_…` throws DeviceError if
+// the device with this index no longer exists.
 
 void list_opencl(DeviceList& list);
 std::unique_ptr<backend::Device> open_opencl(const DeviceInfo& info);

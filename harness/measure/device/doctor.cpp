@@ -204,8 +204,12 @@ std::string_view to_string(Effect effect) {
   return kNames.at(static_cast<std::size_t>(effect));
 }
 
+bool is_pocl_platform(std::string_view name) {
+  return name == "Portable Computing Language";
+}
+
 bool is_pocl(const DeviceInfo& device) {
-  return device.backend == Backend::opencl && device.platform == "Portable Computing Language";
+  return device.backend == Backend::opencl && is_pocl_platform(device.platform);
 }
 
 bool rereads_after_barriers(const DeviceInfo& device) {

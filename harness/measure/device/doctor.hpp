@@ -62,6 +62,7 @@ MachineFacts gather_machine_facts();
 
 /// Returns true for devices of PoCL, the OpenCL driver for CPUs.
 bool is_pocl(const DeviceInfo& device);
+bool is_pocl_platform(std::string_view name);
 /// Returns true for PoCL 7.0 and 7.1, whose default work-group method computes wrong results: a value that a
 /// kernel reads before a barrier is read again after it (https://github.com/pocl/pocl/pull/2269). The method
 /// `cbs` is correct.

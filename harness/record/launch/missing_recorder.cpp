@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string_view>
 
+#include "base/opencl_drivers.hpp"
 #include "base/pattern.hpp"
 #include "base/program.hpp"
 #include "record/recorders/elf_file.hpp"
@@ -69,22 +69,6 @@ bool is_named(const std::string& library, std::string_view name) {
   return fs::path(library).filename().string().starts_with(name);
 }
 
-/// Returns true if an OpenCL loader would find a driver's file in its folders, or if variables name the
-/// drivers.
-bool has_driver_files() {
-  for (const char* const variable : {"OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"}) {
-    if (const char* const value = std::getenv(variable); value != nullptr && *value != '\0') return true;
-  }
-  const char* const vendors = std::getenv("OCL_ICD_VENDORS");
-  const fs::path folder = vendors == nullptr || *vendors == '\0' ? "/etc/OpenCL/vendors" : vendors;
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) return fs::exists(folder, error);
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".icd") return true;
-  }
-  return false;
-}
-
 /// OpenCL loaders split OPENCL_LAYERS at colons.
 std::string colon_error(const RecorderLibraries& libraries) {
   if (!libraries.opencl || libraries.opencl->string().find(':') == std::string::npos) return "";
@@ -138,7 +122,7 @@ std::string why_not_recorded(pid_t process, const SeenProcess& seen, const Recor
            ", which does not support layers: preload a loader that does, with LD_PRELOAD=libOpenCL.so.1 of "
            "ocl-icd 2.3 or Khronos";
   }
-  if (!has_driver_files())
+  if (opencl_drivers().empty())
     return who + ", which found no OpenCL driver: install one, and check with `clinfo -l`";
   return who + ", but did not call it, or it found no OpenCL driver: check with `clinfo -l`";
 }
@@ -207,7 +191,7 @@ std::string missing_on_system(const RecorderLibraries& libraries) {
         errors);
   }
   std::string text = "the program did not load OpenCL or CUDA (libOpenCL, libcuda)";
-  if (opencl && !has_driver_files())
+  if (opencl && opencl_drivers().empty())
     text += ", or found no OpenCL driver: none is installed, check with `clinfo -l`";
   return text;
 }

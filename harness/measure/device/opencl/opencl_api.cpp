@@ -20,7 +20,8 @@ Loaded load() {
   // (oclgrind, an interceptor) is called as in a program that links OpenCL.
   if (dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* why = dlerror();
-    loaded.absence = fmt::format("no OpenCL loader found ({})", why != nullptr ? why : "dlopen failed");
+    loaded.absence = fmt::format("no OpenCL loader found ({}); install one, such as ocl-icd-libopencl1",
+                                 why != nullptr ? why : "dlopen failed");
     return loaded;
   }
 #define PEAKMARK_OPENCL_LOOK_UP(name)                                                \

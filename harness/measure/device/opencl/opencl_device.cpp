@@ -310,7 +310,7 @@ class OpenClDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> open_opencl(const DeviceInfo& info) {
-  std::vector<OpenClDeviceEntry> entries = opencl_devices();
+  std::vector<OpenClDeviceEntry> entries = opencl_devices().entries;
   const auto index = static_cast<std::size_t>(info.index);
   if (info.index < 0 || index >= entries.size() || entries[index].info.name != info.name) {
     throw DeviceError(fmt::format("device not found any more: opencl {}, {}", info.index, info.name));

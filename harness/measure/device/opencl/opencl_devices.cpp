@@ -1,5 +1,6 @@
 #include "measure/device/opencl/opencl_devices.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/opencl_drivers.hpp"
 #include "measure/device/backend.hpp"
 #include "measure/device/doctor.hpp"
 
@@ -170,6 +172,61 @@ DeviceInfo device_info(cl_platform_id platform, cl_device_id device) {
   return info;
 }
 
+std::string name_of(cl_platform_id platform) {
+  return "opencl, platform " + query_text(platform, CL_PLATFORM_NAME);
+}
+
+/// Adds the devices of a platform, and the reason if there is none. Throws MeasurementError if the platform
+/// fails.
+void add_devices(OpenClDevices& devices, cl_platform_id platform) {
+  const bool by_pocl = is_pocl_platform(query_text(platform, CL_PLATFORM_NAME));
+  if (by_pocl) {
+    if (const std::string error = pocl_cache_error(); !error.empty()) {
+      devices.reasons.push_back(fmt::format("{}: {}", name_of(platform), error));
+      return;
+    }
+  }
+  const OpenClApi& cl = opencl();
+  cl_uint count = 0;
+  const cl_int found = cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  if (found == CL_DEVICE_NOT_FOUND || (found == CL_SUCCESS && count == 0)) {
+    const std::string check =
+        by_pocl ? fmt::format("check that PoCL can write its cache folder {}, or set POCL_CACHE_DIR",
+                              cache_folder().string())
+                : "check that this user and container can access the device";
+    devices.reasons.push_back(fmt::format("{}: it has no device; {}", name_of(platform), check));
+    return;
+  }
+  check_opencl(found, "clGetDeviceIDs");
+  std::vector<cl_device_id> ids(count);
+  check_opencl(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.data(), nullptr), "clGetDeviceIDs");
+  for (const cl_device_id id : ids) {
+    DeviceInfo info = device_info(platform, id);
+    info.index = static_cast<int>(devices.entries.size());
+    devices.entries.push_back({platform, id, std::move(info)});
+  }
+}
+
+/// Returns why a driver has no platform; empty if the loader uses it.
+std::string driver_error(const OpenclDriver& driver) {
+  const char* const library = driver.library.c_str();
+  if (void* const loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)) {
+    dlclose(loaded);
+    return {};
+  }
+  const std::string name = driver.named_in.empty() ? fmt::format("opencl, driver {}", driver.library)
+                                                   : fmt::format("opencl, driver {} of {}", driver.library,
+                                                                 driver.named_in.string());
+  // The loader has tried this before, and a driver that it unloaded again may stay: some fail when they are
+  // unloaded.
+  if (dlopen(library, RTLD_LAZY | RTLD_LOCAL) != nullptr)
+    return name + ": it offers no platform; check that its device is present, with `clinfo`";
+  const char* const why = dlerror();
+  return fmt::format("{}: it cannot be loaded ({}); reinstall it, or {}", name,
+                     why == nullptr ? "the dynamic linker gives no reason" : why,
+                     driver.named_in.empty() ? "correct the variable that names it" : "remove that file");
+}
+
 }  // namespace
 
 std::string pci_address(std::string_view extensions, const OpenClQuery& query) {
@@ -205,30 +262,26 @@ void choose_pocl_method(const DeviceInfo& device) {
   if (rereads_after_barriers(device)) setenv("POCL_WORK_GROUP_METHOD", "cbs", /*overwrite=*/0);
 }
 
-std::vector<OpenClDeviceEntry> opencl_devices() {
+OpenClDevices opencl_devices() {
   const OpenClApi& cl = opencl();
-  std::vector<OpenClDeviceEntry> entries;
+  OpenClDevices devices;
   cl_uint count = 0;
-  // Without a driver, loaders return −1001 or 0 platforms.
-  if (cl.clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return entries;
+  const cl_int listed = cl.clGetPlatformIDs(0, nullptr, &count);
+  // Without a driver, loaders return this code or 0 platforms.
+  constexpr cl_int kPlatformNotFound = -1001;
+  if (listed == kPlatformNotFound) return devices;
+  check_opencl(listed, "clGetPlatformIDs");
   std::vector<cl_platform_id> platforms(count);
-  check_opencl(cl.clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
+  if (count > 0) check_opencl(cl.clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
   for (const cl_platform_id platform : platforms) {
-    cl_uint devices = 0;
-    const cl_int found = cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
-    if (found == CL_DEVICE_NOT_FOUND || devices == 0) continue;
-    check_opencl(found, "clGetDeviceIDs");
-    std::vector<cl_device_id> ids(devices);
-    check_opencl(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr),
-                 "clGetDeviceIDs");
-    for (const cl_device_id id : ids) {
-      DeviceInfo info = device_info(platform, id);
-      if (is_pocl(info) && !pocl_cache_error().empty()) continue;
-      info.index = static_cast<int>(entries.size());
-      entries.push_back({platform, id, std::move(info)});
+    try {
+      add_devices(devices, platform);
+    } catch (const Error& error) {
+      devices.reasons.push_back(
+          fmt::format("{}: {}; check its driver with `clinfo`", name_of(platform), error.what()));
     }
   }
-  return entries;
+  return devices;
 }
 
 std::optional<Size> opencl_free_memory(cl_device_id device) {
@@ -247,13 +300,16 @@ void list_opencl(DeviceList& list) {
     return;
   }
   try {
-    const std::vector<OpenClDeviceEntry> entries = opencl_devices();
-    for (const OpenClDeviceEntry& entry : entries) list.devices.push_back(entry.info);
-    if (entries.empty()) {
-      const std::string pocl_error = pocl_cache_error();
-      list.reasons.push_back("opencl: no OpenCL device found; install a driver (ICD)" +
-                             (pocl_error.empty() ? "" : ". If it is PoCL: " + pocl_error));
+    const OpenClDevices devices = opencl_devices();
+    for (const OpenClDeviceEntry& entry : devices.entries) list.devices.push_back(entry.info);
+    std::vector<std::string> reasons = devices.reasons;
+    for (const OpenclDriver& driver : opencl_drivers()) {
+      if (std::string error = driver_error(driver); !error.empty()) reasons.push_back(std::move(error));
     }
+    if (devices.entries.empty() && reasons.empty())
+      reasons.emplace_back(
+          "opencl: no OpenCL device found; install a driver (ICD), such as pocl-opencl-icd for the CPU");
+    list.reasons.insert(list.reasons.end(), reasons.begin(), reasons.end());
   } catch (const Error& error) {
     list.reasons.push_back(fmt::format("opencl: {}", error.what()));
   }

@@ -17,10 +17,16 @@ struct OpenClDeviceEntry {
   DeviceInfo info;
 };
 
+struct OpenClDevices {
+  std::vector<OpenClDeviceEntry> entries;  ///< `info.index` is the index in this list
+  /// Why a platform has no device or lacks one, with the platform, such as `opencl, platform NAME: …`.
+  std::vector<std::string> reasons;
+};
+
 /// Returns the devices of all platforms in the loader's order, without those of a PoCL that cannot use its
-/// cache folder (pocl_cache_error). `info.index` is the index in this list. Throws DeviceError if OpenCL is
-/// absent.
-std::vector<OpenClDeviceEntry> opencl_devices();
+/// cache folder (pocl_cache_error). A platform that fails leaves the others in the list. Throws DeviceError
+/// if OpenCL is absent.
+OpenClDevices opencl_devices();
 
 /// Returns the free memory by AMD's extension; null on other devices, because OpenCL has no such query.
 std::optional<Size> opencl_free_memory(cl_device_id device);

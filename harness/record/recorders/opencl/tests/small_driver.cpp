@@ -1,8 +1,9 @@
 // A driver for OpenCL loaders, with everything that a program needs to create a buffer. It is built twice: as
 // a driver of OpenCL 1.0, which has no destructor callbacks, and as one that destroys the remaining objects
-// when it is unloaded.
+// when it is unloaded. SMALL_DRIVER_DEVICES_ERROR is the code that clGetDeviceIDs returns.
 #include <CL/cl_icd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <set>
@@ -74,9 +75,13 @@ struct Filled {
     table.clGetPlatformInfo = platform_info;
     table.clGetDeviceIDs = [](cl_platform_id, cl_device_type, cl_uint entries, cl_device_id* found,
                               cl_uint* count) -> cl_int {
+      if (const char* const error = std::getenv("SMALL_DRIVER_DEVICES_ERROR")) return std::atoi(error);
       if (found != nullptr && entries > 0) *found = reinterpret_cast<cl_device_id>(&device);
       if (count != nullptr) *count = 1;
       return CL_SUCCESS;
+    };
+    table.clGetDeviceInfo = [](cl_device_id, cl_device_info, size_t, void*, size_t*) -> cl_int {
+      return CL_INVALID_DEVICE;
     };
     table.clCreateContext = [](const cl_context_properties*, cl_uint, const cl_device_id*,
                                void(CL_CALLBACK*)(const char*, const void*, size_t, void*), void*,
