@@ -96,6 +96,11 @@ def _default_pools() -> Iterator[PoolUsage]:
                 yield PoolUsage("torch's pool", int(held), int(used), "torch.cuda.empty_cache() releases the rest")
 
 
+def _figure(name: str, text: str) -> Any:
+    """Returns a property of Window: a figure of the recorder, which is an integer."""
+    return property(lambda window: int(window._figures[name]), doc=text)
+
+
 class Window:
     """Measures the device memory of the whole process, with all threads and child processes, within a `with` block.
 
@@ -153,42 +158,14 @@ class Window:
             raise RecorderError("neither OpenCL nor CUDA was called in this process, so nothing was recorded")
         return self._result
 
-    @property
-    def peak_bytes(self) -> int:
-        """Max live bytes of allocations that were made in the window."""
-        return int(self._figures["peak_bytes"])
-
-    @property
-    def live_at_start_bytes(self) -> int:
-        return int(self._figures["live_at_start_bytes"])
-
-    @property
-    def live_peak_bytes(self) -> int:
-        """Max live bytes in the window of all allocations, like the peak of a phase in `peakmark show`."""
-        return int(self._figures["live_peak_bytes"])
-
-    @property
-    def peak_since_bytes(self) -> int:
-        """Max live bytes in the window of allocations since the window `since` began; without `since`, `peak_bytes`."""
-        return int(self._figures["peak_since_bytes"])
-
-    @property
-    def left_bytes(self) -> int:
-        """Bytes of allocations that were made in the window and are live at its end."""
-        return int(self._figures["left_bytes"])
-
-    @property
-    def allocations(self) -> int:
-        return int(self._figures["allocations"])
-
-    @property
-    def total_bytes(self) -> int:
-        """Sum of the bytes of all allocations in the window."""
-        return int(self._figures["total_bytes"])
-
-    @property
-    def failed_allocations(self) -> int:
-        return int(self._figures["failed_allocations"])
+    peak_bytes: int = _figure("peak_bytes", "Max live bytes of allocations that were made in the window.")
+    live_at_start_bytes: int = _figure("live_at_start_bytes", "Live bytes of all allocations when the window began.")
+    live_peak_bytes: int = _figure("live_peak_bytes", "Max live bytes in the window of all allocations, like the peak of a phase.")
+    peak_since_bytes: int = _figure("peak_since_bytes", "Max live bytes of allocations since `since` began; without it, `peak_bytes`.")
+    left_bytes: int = _figure("left_bytes", "Bytes of allocations that were made in the window and are live at its end.")
+    allocations: int = _figure("allocations", "Number of allocations that were made in the window.")
+    total_bytes: int = _figure("total_bytes", "Sum of the bytes of all allocations in the window.")
+    failed_allocations: int = _figure("failed_allocations", "Number of requests in the window that the driver refused.")
 
     def refused(self) -> tuple[Refused, ...]:
         """Returns the requests that the driver refused in the window, the largest first."""
