@@ -57,7 +57,8 @@ class FunctionRun:
         return f"{self.name}: {self.measured} of {quantity(len(self.frame), 'case')} measured on {device}"
 
     def __repr__(self) -> str:
-        return f"<FunctionRun {self._summary}>"
+        reasons = [] if self.measured else [text for text in self.frame["message"] if isinstance(text, str) and text]
+        return f"<FunctionRun {self._summary}{': ' + reasons[0][:300] if reasons else ''}>"
 
     def _repr_html_(self) -> str:
         try:

@@ -336,11 +336,12 @@ def test_a_run_that_measured_nothing_has_its_reasons(run):
     found = run("""
         from blur import skip
         found = peakmark.run(skip, {"n": [1, 2]}, memory_only=True)
-        print(json.dumps([found.measured, sorted(set(found.frame["outcome"])), sorted(set(found.frame["message"])), found._repr_html_()]))
+        print(json.dumps([found.measured, sorted(set(found.frame["outcome"])), sorted(set(found.frame["message"])), found._repr_html_(), repr(found)]))
         """)
     assert found[:2] == [0, ["unsupported"]]
     assert "needs a larger device" in found[2][0]
     assert "0 of 2 cases measured" in found[3] and "No plot: " in found[3]
+    assert found[4].startswith("<FunctionRun skip: 0 of 2 cases measured on ") and found[2][0] in found[4]
 
 
 def test_the_command_must_be_installed(monkeypatch):
