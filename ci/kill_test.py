@@ -40,6 +40,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LIMIT_S = 120  # for each process
 ALLOCATIONS = 200
 
+# Runs of another branch than the base branch are not exported, whatever is checked out here.
+HISTORY_ADD = ("history", "add", "--branch", "main", "--base-branch", "main")
+
 # Prints a line of 1,000 bytes after each allocation. The pipe holds four of them, so the program is at most four lines ahead.
 PROGRAM = f"""
 import os
@@ -295,20 +298,20 @@ class KillTest:
         for file in self.files:
             self.run("run", ROOT / "suites/smoke.toml", "--memory-only", "--backend", "dry", "-o", file)
         whole = self.folder / "whole.db"
-        self.total = self.length("history", "add", "--history", whole, *self.files)
+        self.total = self.length(*HISTORY_ADD, "--history", whole, *self.files)
         self.exported = self.run("history", "export", "--history", whole, "--format", "jsonl")
         expect(len(self.exported.splitlines()) == 6 * 20, "an undisturbed history has other cases")
 
     def history(self) -> int:
         database = self.folder / "history.db"
-        killed = self.killed_after(self.draw.randrange(self.total), self.start("history", "add", "--history", database, *self.files))
+        killed = self.killed_after(self.draw.randrange(self.total), self.start(*HISTORY_ADD, "--history", database, *self.files))
         if database.exists():
             with sqlite3.connect(database) as connection:
                 sound = connection.execute("PRAGMA integrity_check").fetchall()
             connection.close()
             expect(sound == [("ok",)], f"{database}: {sound}")
         # A second `history add` adds the missing runs only.
-        self.run("history", "add", "--history", database, *self.files)
+        self.run(*HISTORY_ADD, "--history", database, *self.files)
         expect(self.run("history", "export", "--history", database, "--format", "jsonl") == self.exported, f"{database} differs from an undisturbed history")
         for file in self.folder.glob("history.db*"):
             file.unlink()
