@@ -169,10 +169,11 @@ void find_worker_here(SweepOptions& options, const std::vector<std::string>& var
   if (is_named || variants.empty()) return;
   std::vector<SuiteWorker> here = workers_here();
   if (here.empty()) return;
-  const std::string* missing = &variants.front();
+  const std::string* missing = nullptr;
   try {
     missing = find_missing(find_worker(std::nullopt), variants);
-  } catch (const EnvironmentError&) {  // there is no default worker
+  } catch (const EnvironmentError&) {
+    missing = &variants.front();  // there is no default worker
   }
   if (missing == nullptr) return;
   if (const std::string failure = worker_failure(here.front()); here.size() == 1 && !failure.empty())

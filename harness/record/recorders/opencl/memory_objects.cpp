@@ -1,5 +1,6 @@
 #include <CL/cl_ext.h>
 
+#include <array>
 #include <atomic>
 #include <initializer_list>
 #include <optional>
@@ -151,9 +152,9 @@ std::atomic<std::int64_t> bytes_of_guards{0};
 
 template <typename Value>
 Value object_value(cl_mem memory, cl_mem_info name) {
-  Value value{};
-  ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, name, sizeof(value), &value, nullptr);
-  return value;
+  std::array<Value, 1> value{};
+  ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, name, sizeof(value), value.data(), nullptr);
+  return value.front();
 }
 
 /// A part of the memory of an array and its guards.
