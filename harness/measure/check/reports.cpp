@@ -331,6 +331,9 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
   for (const VerdictGroup& group : group_verdicts(all)) advice += advice_line(group);
   std::string notes;
   for (const std::string& note : notes_on(options)) notes += note + "\n";
+  if (std::ranges::any_of(all, is_too_small))
+    notes += fmt::format("granularity: with fewer than {} slices, only the bytes of an estimate are judged\n",
+                         kMinSlicesToJudge);
   return table.text_within(max_width, {"top at the peak", "setup", "estimate", "GB/s"}) + kinds_table(all) +
          (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + notes + headline(run, all) + "\n";
 }

@@ -355,6 +355,15 @@ TEST(Reports, MarkdownOfDryNamesNoDriver) {
   EXPECT_THAT(markdown(mixed().run, {}), HasSubstr("Device: a device (opencl, driver 1.0).\n"));
 }
 
+TEST(Reports, TheTableExplainsGranularity) {
+  SampleRun sample;
+  sample.add("op/a/dry/n:1", 1, 2048, 1, 2048);
+  const std::string note =
+      "granularity: with fewer than 5 slices, only the bytes of an estimate are judged\n";
+  EXPECT_THAT(console_table(sample.run, judge(sample.run, {})), HasSubstr(note));
+  EXPECT_THAT(console_table(mixed().run, judge(mixed().run, {})), Not(HasSubstr("granularity:")));
+}
+
 TEST(Reports, TheEstimateOfACaseThatCannotBeIsNoError) {
   SampleRun sample;
   Observation& observation = sample.add_ended("op/a/opencl/n:20", Outcome::unsupported, "no f64 here");
