@@ -94,9 +94,5 @@ TEST_F(BackprojectionEstimate, PartsAreNamedAsTheAllocations) {
   EXPECT_THAT(names("backprojection/tiled"), testing::ElementsAre("sinograms", "slices", "angle_table"));
 }
 
-TEST_F(BackprojectionEstimate, AnotherSliceDimensionIsAUsageError) {
-  for (const testing_variants::TestVariant& variant : variants_) variant.expect_no_other_slice_dimension();
-}
-
 }  // namespace
 }  // namespace peakmark

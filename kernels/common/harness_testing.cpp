@@ -158,41 +158,31 @@ std::size_t TestVariant::estimators() const {
 }
 
 std::string TestVariant::estimator_name(std::size_t estimator) const {
-  return std::string(variant_->estimators.at(estimator)->name());
+  return std::string(variant_->estimators.at(estimator).name());
 }
 
 Size TestVariant::bytes(const Parameters& parameters, Size slices, std::size_t estimator) const {
-  const RegisteredVariant& variant = *variant_;
-  return variant.estimators.at(estimator)->bytes(variant.request(parameters), slices);
+  variant_->check(parameters);
+  return variant_->estimators.at(estimator).bytes(parameters, slices);
 }
 
 std::vector<EstimatedPart> TestVariant::parts(const Parameters& parameters, std::size_t estimator) const {
-  const RegisteredVariant& variant = *variant_;
+  variant_->check(parameters);
   std::vector<EstimatedPart> parts;
-  for (const EstimateTerm& term : variant.estimators.at(estimator)->terms(variant.request(parameters)))
+  for (const EstimateTerm& term : variant_->estimators.at(estimator).terms(parameters))
     parts.push_back({term.name, term.per_slice_bytes, term.fixed_bytes});
   return parts;
 }
 
 SlicesAnswer TestVariant::max_slices(const Parameters& parameters, Size available_bytes,
                                      std::size_t estimator) const {
-  const RegisteredVariant& variant = *variant_;
-  EstimateRequest request = variant.request(parameters);
-  request.available_bytes = available_bytes;
-  const peakmark::SlicesAnswer answer = variant.estimators.at(estimator)->max_slices(request);
-  return {answer.slices, answer.dtype};
+  variant_->check(parameters);
+  return {variant_->estimators.at(estimator).max_slices(parameters, available_bytes),
+          variant_->output_dtype(parameters)};
 }
 
 Size TestVariant::slices(const Parameters& parameters) const {
   return parameters.integer(variant_->description.slice_axis);
-}
-
-void TestVariant::expect_no_other_slice_dimension() const {
-  const RegisteredVariant& variant = *variant_;
-  EstimateRequest request = variant.request(parameters());
-  request.slice_dimension = 1 - request.slice_dimension;
-  for (const auto& estimator : variant.estimators)
-    EXPECT_THROW(static_cast<void>(estimator->max_slices(request)), UsageError) << estimator->name();
 }
 
 LedgerSummary TestVariant::dry_summary(const Parameters& parameters, Grain grain) const {

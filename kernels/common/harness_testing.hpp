@@ -113,8 +113,6 @@ class TestVariant {
                                         std::size_t estimator = 0) const;
   /// Returns the value of the slice axis.
   [[nodiscard]] Size slices(const Parameters& parameters) const;
-  /// Expects a UsageError from every estimator that is asked along another dimension.
-  void expect_no_other_slice_dimension() const;
 
   /// Returns the allocations on `dry` up to the end of the second call, in the phases set_up, inputs,
   /// outputs, call.

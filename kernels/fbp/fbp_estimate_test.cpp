@@ -297,9 +297,5 @@ TEST_F(FbpEstimate, ANegativeBatchIsNoBatch) {
   }
 }
 
-TEST_F(FbpEstimate, AnotherSliceDimensionIsAUsageError) {
-  for (const testing_variants::TestVariant& variant : variants_) variant.expect_no_other_slice_dimension();
-}
-
 }  // namespace
 }  // namespace peakmark

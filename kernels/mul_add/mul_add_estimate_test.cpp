@@ -62,9 +62,5 @@ TEST_F(MulAddEstimate, ARegionOutOfTheImageIsAUsageError) {
   EXPECT_THROW(static_cast<void>(subregion().bytes(parameters, 1)), UsageError);
 }
 
-TEST_F(MulAddEstimate, AnotherSliceDimensionIsAUsageError) {
-  whole().expect_no_other_slice_dimension();
-}
-
 }  // namespace
 }  // namespace peakmark

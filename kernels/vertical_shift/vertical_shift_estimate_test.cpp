@@ -78,9 +78,5 @@ TEST_F(VerticalShiftEstimate, RadiosAreBoundedBeforeTheirShiftsAreMade) {
   }
 }
 
-TEST_F(VerticalShiftEstimate, AnotherSliceDimensionIsAUsageError) {
-  for (const testing_variants::TestVariant& variant : variants_) variant.expect_no_other_slice_dimension();
-}
-
 }  // namespace
 }  // namespace peakmark

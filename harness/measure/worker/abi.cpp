@@ -21,6 +21,20 @@ using backend::Generator;
 using backend::Kernel;
 namespace {
 
+peakmark_value abi_value(const std::string& axis, const AxisValue& value) {
+  peakmark_value abi{.axis = axis.c_str(), .type = PEAKMARK_INTEGER, .value = {}};
+  if (const auto* const word = std::get_if<std::string>(&value)) {
+    abi.type = PEAKMARK_WORD;
+    abi.value.word = word->c_str();
+  } else if (const auto* const number = std::get_if<double>(&value)) {
+    abi.type = PEAKMARK_FLOAT;
+    abi.value.floating = *number;
+  } else {
+    abi.value.integer = std::get<Size>(value);
+  }
+  return abi;
+}
+
 void note(peakmark_failure* failure, int kind, std::string_view message) {
   failure->kind = kind;
   const std::size_t length = std::min(message.size(), sizeof(failure->message) - 1);
@@ -340,6 +354,11 @@ OpenedDevice open_for_public_api(std::string_view backend, const std::string& de
   const peakmark_device abi = abi_device(*opened);
   const DeviceInfo& info = opened->info();
   return {opened, abi, info.platform, info.driver};
+}
+
+AbiCase::AbiCase(const Parameters& parameters) {
+  for (const auto& [axis, value] : parameters.values()) values_.push_back(abi_value(axis, value));
+  abi_ = {values_.data(), values_.size()};
 }
 
 }  // namespace peakmark

@@ -6,8 +6,10 @@
 // the errors of base/error.hpp.
 
 #include <type_traits>
+#include <vector>
 
 #include "measure/device/device.hpp"
+#include "measure/sweep/parameters.hpp"
 #include "peakmark/worker_abi.h"
 
 namespace peakmark {
@@ -36,5 +38,19 @@ auto call_program(Function&& function) {
 
 /// Returns the device as a struct of the C ABI. It points to `device`, which must outlive it.
 peakmark_device abi_device(backend::Device& device);
+
+/// The values of a case as a struct of the C ABI. It points into `parameters`, which must outlive it.
+class AbiCase {
+ public:
+  explicit AbiCase(const Parameters& parameters);
+  AbiCase(const AbiCase&) = delete;
+  AbiCase& operator=(const AbiCase&) = delete;
+
+  [[nodiscard]] const peakmark_case* abi() const { return &abi_; }
+
+ private:
+  std::vector<peakmark_value> values_;
+  peakmark_case abi_{};
+};
 
 }  // namespace peakmark

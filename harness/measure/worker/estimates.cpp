@@ -27,10 +27,10 @@ std::vector<EstimateObservation> unasked_estimates(const RegisteredVariant& vari
                                                    const Parameters& parameters) {
   std::vector<EstimateObservation> estimates;
   estimates.reserve(variant.estimators.size());
-  for (const auto& estimator : variant.estimators) {
+  for (const RegisteredEstimator& estimator : variant.estimators) {
     EstimateObservation& one = estimates.emplace_back();
-    one.estimator = estimator->name();
-    one.form = estimator->form();
+    one.estimator = estimator.name();
+    one.form = estimator.form();
     one.slices_used = parameters.integer(variant.description.slice_axis);
     one.error = "not_asked: the worker asks it last";
     one.is_asked = false;
@@ -44,7 +44,7 @@ std::vector<EstimateObservation> ask_estimators(
     const std::function<void(const EstimateObservation&)>& answered) {
   std::vector<EstimateObservation> answers = unasked_estimates(variant, parameters);
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto& estimator = variant.estimators[i];
+    const RegisteredEstimator& estimator = variant.estimators[i];
     EstimateObservation& answer = answers[i];
     answer.error.reset();
     answer.is_asked = true;
@@ -58,13 +58,11 @@ std::vector<EstimateObservation> ask_estimators(
         note.emplace(whose + " has not answered yet",
                      [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });
       }
-      EstimateRequest request = variant.request(parameters);
-      guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
+      variant.check(parameters);
+      guard(answer.error, [&] { answer.bytes_estimated = estimator.bytes(parameters, answer.slices_used); });
       if (!available_bytes) return;
-      request.available_bytes = *available_bytes;
-      const SlicesAnswer slices = estimator->max_slices(request);
-      answer.slices_estimated = slices.slices;
-      answer.dtype = std::string(to_string(slices.dtype));
+      answer.slices_estimated = estimator.max_slices(parameters, *available_bytes);
+      answer.dtype = std::string(to_string(variant.output_dtype(parameters)));
     });
     if (answered) answered(answer);
   }

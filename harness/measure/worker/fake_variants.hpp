@@ -44,13 +44,14 @@ struct Steps {
   std::vector<CaseInstance::Metric> metrics = {};
 };
 
-/// Estimates fixed + n · per_slice bytes as named parts, or what `bytes` returns if it is set.
+/// Estimates fixed + n · per_slice bytes as named parts, or what `bytes` or `slices` returns if it is set.
 struct FakeEstimator {
   std::string name;
   Size fixed = 0;
   Size per_slice = 0;
   std::function<Size(Size n)> bytes = nullptr;
   std::function<std::vector<EstimateTerm>(Size n)> parts = nullptr;  ///< null: one part, `everything`
+  std::function<Size(Size available)> slices = nullptr;
 };
 
 /// Functions of the axis n that throw the error of a case; null accepts every case.
@@ -69,9 +70,10 @@ class FakeVariant {
         estimators_(std::move(estimators)),
         errors_(std::move(errors)) {
     for (FakeEstimator& estimator : estimators_) {
-      abi_estimators_.push_back({estimator.name.c_str(), &estimator,
-                                 estimator.bytes ? estimate_bytes : nullptr,
-                                 !estimator.bytes || estimator.parts ? estimate_parts : nullptr, nullptr});
+      abi_estimators_.push_back(
+          {estimator.name.c_str(), &estimator, estimator.bytes ? estimate_bytes : nullptr,
+           estimator.parts || (!estimator.bytes && !estimator.slices) ? estimate_parts : nullptr,
+           estimator.slices ? estimate_slices : nullptr});
     }
     abi_.name = name_.c_str();
     abi_.backends = kBackends.data();
@@ -159,6 +161,12 @@ class FakeVariant {
     Size bytes = -1;
     guard(failure, [&] { bytes = static_cast<FakeEstimator*>(self)->bytes(n_of(*asked)); });
     return bytes;
+  }
+  static std::int64_t estimate_slices(void* self, const peakmark_case*, std::int64_t available,
+                                      peakmark_failure* failure) {
+    Size slices = 0;
+    guard(failure, [&] { slices = static_cast<FakeEstimator*>(self)->slices(available); });
+    return slices;
   }
   static void estimate_parts(void* self, const peakmark_case* asked,
                              void (*part)(void* sink, const char* name, std::int64_t per_slice_bytes,

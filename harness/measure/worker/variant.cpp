@@ -1,8 +1,6 @@
 #include "measure/worker/variant.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -13,39 +11,6 @@ namespace peakmark {
 
 using backend::Device;
 namespace {
-
-peakmark_value abi_value(const std::string& axis, const AxisValue& value) {
-  peakmark_value abi{.axis = axis.c_str(), .type = PEAKMARK_INTEGER, .value = {}};
-  if (const auto* const word = std::get_if<std::string>(&value)) {
-    abi.type = PEAKMARK_WORD;
-    abi.value.word = word->c_str();
-  } else if (const auto* const number = std::get_if<double>(&value)) {
-    abi.type = PEAKMARK_FLOAT;
-    abi.value.floating = *number;
-  } else {
-    abi.value.integer = std::get<Size>(value);
-  }
-  return abi;
-}
-
-/// The values of a case as a struct of the C ABI. It points into `parameters`, which must outlive it.
-class AbiCase {
- public:
-  explicit AbiCase(const Parameters& parameters) {
-    for (const auto& [axis, value] : parameters.values()) {
-      values_.push_back(abi_value(axis, value));
-    }
-    abi_ = {values_.data(), values_.size()};
-  }
-  AbiCase(const AbiCase&) = delete;
-  AbiCase& operator=(const AbiCase&) = delete;
-
-  [[nodiscard]] const peakmark_case* abi() const { return &abi_; }
-
- private:
-  std::vector<peakmark_value> values_;
-  peakmark_case abi_{};
-};
 
 std::string text(const char* text) {
   return text == nullptr ? std::string() : std::string(text);
@@ -74,83 +39,11 @@ AxisDescription read_axis(const peakmark_axis& abi) {
   }
 }
 
-/// Returns the element type in the axis dtype, or f32 without this axis: that of the inputs, as httomo asks.
-DType case_dtype(const Parameters& parameters) {
+DType output_dtype_of(const peakmark_variant& variant, const Parameters& parameters) {
+  if (variant.output_dtype != nullptr) return parse_dtype(variant.output_dtype);
   const AxisValue* value = parameters.find("dtype");
   const auto* word = value == nullptr ? nullptr : std::get_if<std::string>(value);
   return word == nullptr ? DType::f32 : parse_dtype(*word);
-}
-
-/// Calls an estimator's function. If the estimator forks and the child process also returns from the
-/// function, the child ends here: otherwise it would continue to ask, measure and answer. A search calls
-/// often, and the number of processes would double each time.
-template <typename Call>
-auto call_estimator(Call call) {
-  struct ForkGuard {
-    ~ForkGuard() {
-      if (::getpid() != pid) ::_exit(0);
-    }
-    const pid_t pid = ::getpid();
-  };
-  const ForkGuard guard;
-  return call_program(call);
-}
-
-TermsFormula terms_formula(const peakmark_estimator& abi) {
-  return [&abi](const EstimateRequest& request) {
-    const AbiCase asked(request.parameters);
-    std::vector<EstimateTerm> terms;
-    const auto add = [](void* sink, const char* name, std::int64_t per_slice_bytes,
-                        std::int64_t fixed_bytes) {
-      static_cast<std::vector<EstimateTerm>*>(sink)->push_back({name, per_slice_bytes, fixed_bytes});
-    };
-    call_estimator(
-        [&](peakmark_failure* failure) { abi.parts(abi.self, asked.abi(), add, &terms, failure); });
-    return terms;
-  };
-}
-
-BytesFormula bytes_formula(const peakmark_estimator& abi, const std::string& slice_axis) {
-  return [&abi, slice_axis](const EstimateRequest& request, Size slices) -> Size {
-    Parameters parameters = request.parameters;
-    parameters.set(slice_axis, slices);
-    const AbiCase asked(parameters);
-    return call_estimator(
-        [&](peakmark_failure* failure) { return abi.bytes(abi.self, asked.abi(), failure); });
-  };
-}
-
-SlicesFormula slices_formula(const peakmark_estimator& abi, const std::function<DType(DType)>& output_dtype) {
-  return [&abi, output_dtype](const EstimateRequest& request) -> SlicesAnswer {
-    const AbiCase asked(request.parameters);
-    const Size slices = call_estimator([&](peakmark_failure* failure) {
-      return abi.slices(abi.self, asked.abi(), request.available_bytes, failure);
-    });
-    if (slices < 0)
-      throw UsageError(
-          fmt::format("it answers {} slices for {} bytes of available memory, other dimensions {}, {}; "
-                      "answer max(0, slices): 0 says that not even one slice fits",
-                      slices, request.available_bytes, fmt::join(request.other_dimensions, " x "),
-                      to_string(request.dtype)));
-    return {slices, output_dtype ? output_dtype(request.dtype) : request.dtype};
-  };
-}
-
-std::shared_ptr<const FormulaEstimator> make_estimator(const peakmark_estimator& abi,
-                                                       const peakmark_variant& variant) {
-  EstimatorTraits traits{text(abi.name), variant.slice_dimension, {}};
-  if (variant.output_dtype != nullptr) {
-    traits.output_dtype = [dtype = parse_dtype(variant.output_dtype)](DType) { return dtype; };
-  }
-  const TermsFormula terms = abi.parts == nullptr ? TermsFormula() : terms_formula(abi);
-  if (abi.bytes != nullptr)
-    return make_iterative_estimator(std::move(traits), bytes_formula(abi, text(variant.slice_axis)), terms);
-  if (terms) return make_module_estimator(std::move(traits), terms);
-  if (abi.slices != nullptr) {
-    return make_documented_estimator(traits.name, traits.slice_dimension,
-                                     slices_formula(abi, traits.output_dtype));
-  }
-  throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
 }
 
 /// Throws UsageError for an unknown element type, which would later look like an error of the suite. In an
@@ -228,9 +121,7 @@ VariantDescription read_description(const peakmark_variant& abi) {
 }  // namespace
 
 CaseInstance::CaseInstance(const peakmark_variant& variant, Device& device, const Parameters& parameters)
-    : output_dtype_(variant.output_dtype == nullptr ? case_dtype(parameters)
-                                                    : parse_dtype(variant.output_dtype)),
-      device_(abi_device(device)) {
+    : output_dtype_(output_dtype_of(variant, parameters)), device_(abi_device(device)) {
   const AbiCase asked(parameters);
   peakmark_failure failure{};
   variant.make(variant.self, &device_, asked.abi(), &made_, &failure);
@@ -282,9 +173,8 @@ RegisteredVariant::RegisteredVariant(const peakmark_variant& abi)
     : description(read_description(abi)), abi_(&abi) {
   estimators.reserve(abi.estimator_count);
   for (const peakmark_estimator& estimator : std::span(abi.estimators, abi.estimator_count)) {
-    estimators.push_back(make_estimator(estimator, abi));
-    description.estimators.push_back(
-        {std::string(estimators.back()->name()), std::string(estimators.back()->form())});
+    const RegisteredEstimator& added = estimators.emplace_back(estimator, abi);
+    description.estimators.push_back({std::string(added.name()), std::string(added.form())});
   }
 }
 
@@ -298,13 +188,8 @@ void RegisteredVariant::check(const Parameters& parameters) const {
   raise_failure(failure);
 }
 
-EstimateRequest RegisteredVariant::request(const Parameters& parameters) const {
-  check(parameters);  // a case that cannot run has no estimate
-  EstimateRequest request;
-  request.slice_dimension = abi_->slice_dimension;
-  request.dtype = case_dtype(parameters);
-  request.parameters = parameters;
-  return request;
+DType RegisteredVariant::output_dtype(const Parameters& parameters) const {
+  return output_dtype_of(*abi_, parameters);
 }
 
 std::unique_ptr<CaseInstance> RegisteredVariant::make(Device& device, const Parameters& parameters) const {

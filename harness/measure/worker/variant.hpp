@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "measure/device/device.hpp"
-#include "measure/estimate/estimator.hpp"
 #include "measure/sweep/description.hpp"
+#include "measure/worker/estimator.hpp"
 #include "peakmark/worker_abi.h"
 
 namespace peakmark {
@@ -70,8 +71,8 @@ class RegisteredVariant {
   /// Throws UsageError or OverflowError for parameters that are wrong on any device, WorkerMistake if the
   /// program's check fails with another error.
   void check(const Parameters& parameters) const;
-  /// Returns httomo's question for a case: other dimensions, dtype, parameters. Throws as `check` does.
-  [[nodiscard]] EstimateRequest request(const Parameters& parameters) const;
+  /// Returns the dtype of the output: the variant's own, else that of the axis dtype, else f32.
+  [[nodiscard]] DType output_dtype(const Parameters& parameters) const;
   /// Makes a case, which allocates nothing yet. Throws as `check` does, and WorkerMistake if the program
   /// refuses a case that its check accepted.
   [[nodiscard]] std::unique_ptr<CaseInstance> make(backend::Device& device,
@@ -79,7 +80,7 @@ class RegisteredVariant {
   [[nodiscard]] bool runs_on(Backend backend) const;
 
   VariantDescription description;
-  std::vector<std::shared_ptr<const FormulaEstimator>> estimators;  ///< the first is the default
+  std::vector<RegisteredEstimator> estimators;  ///< the first is the default
   /// An estimator of a user's program may crash or not return, so it is evaluated only within its case.
   /// Estimators of peakmark's operations are also evaluated while a suite is checked.
   bool is_own_operation = false;

@@ -24,7 +24,7 @@ using json_fields::Json;
 
 struct Question {
   const RegisteredVariant* variant = nullptr;
-  const FormulaEstimator* estimator = nullptr;
+  const RegisteredEstimator* estimator = nullptr;
   Parameters parameters;
   std::optional<Size> available_bytes;
   std::optional<Size> slices;
@@ -41,16 +41,16 @@ Parameters with_defaults(const VariantDescription& variant, const Json& given) {
   return parameters;
 }
 
-const FormulaEstimator& choose_estimator(const RegisteredVariant& variant,
-                                         const std::optional<std::string>& name) {
+const RegisteredEstimator& choose_estimator(const RegisteredVariant& variant,
+                                            const std::optional<std::string>& name) {
   if (variant.estimators.empty()) {
     throw UsageError(fmt::format("{} has no estimator", variant.description.name));
   }
-  if (!name) return *variant.estimators.front();
+  if (!name) return variant.estimators.front();
   std::vector<std::string> names;
-  for (const auto& estimator : variant.estimators) {
-    if (estimator->name() == *name) return *estimator;
-    names.emplace_back(estimator->name());
+  for (const RegisteredEstimator& estimator : variant.estimators) {
+    if (estimator.name() == *name) return estimator;
+    names.emplace_back(estimator.name());
   }
   throw UsageError(
       fmt::format("{} has no estimator '{}'{}", variant.description.name, *name, suggest_word(*name, names)));
@@ -95,27 +95,23 @@ Json answer(const Registry& registry, std::string_view text) {
   };
   try {
     question = read_question(registry, Json::parse(text));
-    EstimateRequest request = question.variant->request(question.parameters);
+    question.variant->check(question.parameters);  // a case that cannot run has no estimate
     is_asked = true;
+    const std::string& slice_axis = question.variant->description.slice_axis;
     std::optional<Size> slices = question.slices;
     if (question.available_bytes) {
-      request.available_bytes = *question.available_bytes;
-      const SlicesAnswer fitting = question.estimator->max_slices(request);
-      result["slices"] = fitting.slices;
-      result["dtype"] = to_string(fitting.dtype);
-      if (!slices) slices = fitting.slices;
+      const Size fitting = question.estimator->max_slices(question.parameters, *question.available_bytes);
+      result["slices"] = fitting;
+      if (!slices) slices = fitting;
     }
-    if (!slices) slices = question.parameters.integer(question.variant->description.slice_axis);
-    result["bytes"] = question.estimator->bytes(request, *slices);
-    if (!question.available_bytes) {
-      result["slices"] = *slices;
-      request.available_bytes = result["bytes"].get<Size>();
-      result["dtype"] = to_string(question.estimator->max_slices(request).dtype);
-    }
+    if (!slices) slices = question.parameters.integer(slice_axis);
+    result["bytes"] = question.estimator->bytes(question.parameters, *slices);
+    if (!question.available_bytes) result["slices"] = *slices;
+    result["dtype"] = to_string(question.variant->output_dtype(question.parameters));
     // The terms are for the same number of slices as the bytes.
-    request.parameters.set(question.variant->description.slice_axis, std::max<Size>(1, *slices));
+    question.parameters.set(slice_axis, std::max<Size>(1, *slices));
     Json terms = Json::array();
-    for (const EstimateTerm& term : question.estimator->terms(request)) {
+    for (const EstimateTerm& term : question.estimator->terms(question.parameters)) {
       terms.push_back({{"name", term.name},
                        {"per_slice_bytes", term.per_slice_bytes},
                        {"fixed_bytes", term.fixed_bytes}});
@@ -148,8 +144,8 @@ void serve_estimates(const Registry& registry, std::istream& questions,
 std::optional<Size> estimated_bytes(const RegisteredVariant& variant, const Parameters& parameters) {
   if (variant.estimators.empty() || !variant.is_own_operation) return std::nullopt;
   try {
-    return variant.estimators.front()->bytes(variant.request(parameters),
-                                             parameters.integer(variant.description.slice_axis));
+    variant.check(parameters);
+    return variant.estimators.front().bytes(parameters, parameters.integer(variant.description.slice_axis));
   } catch (const OverflowError&) {
     throw;
   } catch (const std::exception&) {
