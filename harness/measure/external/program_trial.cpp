@@ -102,7 +102,7 @@ std::vector<std::string> ProgramTrial::environment_for(const Parameters& paramet
   set_variable(environment, "PEAKMARK_BACKEND", places.backend);
   set_variable(environment, "PEAKMARK_DEVICE", places.device);
   for (const auto& [name, value] : program_.environment) {
-    set_variable(environment, name, fill_placeholders(value, parameters, places, nullptr));
+    set_variable(environment, name, fill_placeholders(value, parameters, places));
   }
   // After the program's own variables, because its PYTHONPATH would hide the module of marks.
   add_python(environment, find_python(program_.python, program_.suite_folder, program_.python_made_by));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +15,8 @@ struct ProgramDescription {
   SourceLocation place;
   /// Described like a variant of a worker.
   VariantDescription variant;
-  /// Program and arguments; with `shell` a single text for /bin/sh. Texts may contain placeholders: `{nx}`.
+  /// Program and arguments. They may contain placeholders: `{nx}`.
   std::vector<std::string> command;
-  bool shell = false;
   /// Names and values, with placeholders, that are added to the environment.
   std::vector<std::pair<std::string, std::string>> environment;
   /// A Python environment: a folder in $PEAKMARK_ENVIRONMENTS, or with a `/` a path relative to the suite.
@@ -49,15 +47,11 @@ const std::vector<std::string>& program_place_names();
 /// stand for braces.
 void check_placeholders(std::string_view text, const VariantDescription& variant);
 
-/// Quotes a value for the position after `before`.
-using QuoteValue = std::function<std::string(const std::string& value, std::string_view before)>;
-
-/// Returns `text` with its placeholders replaced, each value passed through `quote`.
+/// Returns `text` with its placeholders replaced.
 std::string fill_placeholders(std::string_view text, const Parameters& parameters,
-                              const ProgramPlaces& places, const QuoteValue& quote);
+                              const ProgramPlaces& places);
 
-/// Returns the command of a case as words; with `shell`, /bin/sh -c and the text, in which values are quoted
-/// for their position. Throws UsageError for a value that cannot be quoted in backticks.
+/// Returns the command of a case as words.
 std::vector<std::string> make_command(const ProgramDescription& program, const Parameters& parameters,
                                       const ProgramPlaces& places);
 

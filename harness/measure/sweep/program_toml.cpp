@@ -43,10 +43,12 @@ class ProgramReader : private TomlReader {
       variant.help = word(node, place);
     } else if (entry.key == "command") {
       command_place_ = place;
-      is_one_text_ = node.is_string();
+      if (node.is_string()) {
+        fail(place,
+             "must be a list of words: [\"./run\", \"{n}\"], or for a shell [\"sh\", \"-c\", \"make && ./run "
+             "\\\"$1\\\"\", \"sh\", \"{n}\"]");
+      }
       for (Located<std::string>& one : words(node, place)) program_.command.push_back(std::move(one.value));
-    } else if (entry.key == "shell") {
-      program_.shell = truth(node, place);
     } else if (entry.key == "environment") {
       read_environment(node, place);
     } else if (entry.key == "python") {
@@ -204,12 +206,6 @@ class ProgramReader : private TomlReader {
   }
 
   void check_texts() const {
-    if (program_.shell && !is_one_text_) {
-      fail(command_place_, "must be one string with shell = true: \"make && ./run {n}\"");
-    }
-    if (!program_.shell && is_one_text_) {
-      fail(command_place_, "must be a list of words, [\"./run\", \"{n}\"], or add shell = true");
-    }
     if (program_.command.front().find_first_not_of(" \t\n") == std::string::npos) {
       fail(command_place_, "empty program name: write [\"./run\", \"{n}\"]");
     }
@@ -228,7 +224,6 @@ class ProgramReader : private TomlReader {
   SourceLocation slice_axis_place_;
   SourceLocation output_dtype_place_;
   std::vector<SourceLocation> environment_places_;
-  bool is_one_text_ = false;
 };
 
 }  // namespace

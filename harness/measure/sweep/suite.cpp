@@ -33,7 +33,6 @@ void add(const ProgramDescription& program, Fingerprint& fingerprint) {
     fingerprint.add(value);
   }
   fingerprint.add(program.python);
-  fingerprint.add(program.shell ? "shell" : "");
   fingerprint.add(program.sync ? "sync" : "");
   fingerprint.add(program.device_time ? "device time" : "");
   fingerprint.add(program.estimator);

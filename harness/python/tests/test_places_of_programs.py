@@ -54,12 +54,12 @@ def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
     # The second process allocates while the first holds its memory; the third starts after both have ended.
     write_suite(
         folder,
-        '[[program]]\nvariant = "toy/tree"\nshell = true\ncommand = """\n'
+        '[[program]]\nvariant = "toy/tree"\ncommand = ["sh", "-c", """\n'
         f"{sys.executable} -c 'import subprocess, sys\n"
         "a, b = (subprocess.Popen([sys.executable, \"one.py\", str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)"
         " for n in ({n}, 20))\n"
         "a.stdout.readline(); b.stdout.readline(); a.communicate(); b.communicate()'\n"
-        f'{sys.executable} one.py 1000 < /dev/null\n"""\naxes.n = 3000\n' + sweep("", "toy/tree"),
+        f'{sys.executable} one.py 1000 < /dev/null\n"""]\naxes.n = 3000\n' + sweep("", "toy/tree"),
     )
     cases, _ = run(folder, "--memory-only")
     (case,) = cases.values()

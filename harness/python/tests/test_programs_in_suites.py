@@ -81,8 +81,9 @@ axes.i = 1
 
 [[program]]
 variant = "toy/shell"
-shell = true
-command = "echo 'rate 2.5 higher' >> $PEAKMARK_METRICS; {sys.executable} {{suite_folder}}/reporting.py {{i}}"
+command = ["sh", "-c", '''
+  echo 'rate 2.5 higher' >> $PEAKMARK_METRICS; {sys.executable} {{suite_folder}}/reporting.py "$1"
+''', "sh", "{{i}}"]
 axes.i = 1
 """
         + sweep("axes.i = [1, 3, 4]\nmax_metric.iterations = 2", "toy/reporting")
