@@ -35,9 +35,9 @@ std::string_view suite_schema() {
   return embedded::suite_schema_json();
 }
 
-const std::vector<std::string>& suite_words(const std::string& name) {
+const std::vector<std::string>& suite_words(std::string_view name) {
   static const std::map<std::string, std::vector<std::string>> all = all_words();
-  return all.at(name);
+  return all.at(std::string(name));
 }
 
 }  // namespace peakmark

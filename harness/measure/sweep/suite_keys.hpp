@@ -13,6 +13,6 @@ std::string_view suite_schema();
 
 /// Returns the keys of a table, or the words of a closed set, by its name in the schema's definitions:
 /// `sweep`, `dtype_name`. `axis`: the keys of an axis that is a table. `suite`: the keys of the file.
-const std::vector<std::string>& suite_words(const std::string& name);
+const std::vector<std::string>& suite_words(std::string_view name);
 
 }  // namespace peakmark
