@@ -123,14 +123,14 @@ std::vector<std::string> cells(const Fields<Row>& fields, const Row& row) {
   return all;
 }
 
-/// Returns the row for an element of a list of rows or of pointers to rows.
+/// Returns the address of the row for an element of a list of rows or of pointers to rows.
 template <typename Row>
-const Row& as_row(const Row& row) {
-  return row;
+const Row* row_of(const Row& row) {
+  return &row;
 }
 template <typename Row>
-const Row& as_row(const Row* row) {
-  return *row;
+const Row* row_of(const Row* row) {
+  return row;
 }
 
 /// Returns a table of the first `max` rows, and how many more there are. `indent`: put before each line.
@@ -140,14 +140,14 @@ std::string rows_text(const Fields<Row>& fields, const List& rows,
   std::vector<TextTable::Column> titles = columns(fields);
   titles.front().title.insert(0, indent);
   return first_rows(TextTable(std::move(titles)), max, rows, [&](TextTable& table, const auto& row) {
-    std::vector<std::string> texts = cells(fields, as_row<Row>(row));
+    std::vector<std::string> texts = cells(fields, *row_of<Row>(row));
     const std::size_t count = texts.size();
     texts.front().insert(0, indent);
     table.add(std::move(texts));
     std::size_t column = 0;
     for (const Field<Row>& field : fields) {
       if (field.as == As::lines)
-        add_further_lines(table, field.value(as_row<Row>(row)), column, count, column == 0 ? indent : "");
+        add_further_lines(table, field.value(*row_of<Row>(row)), column, count, column == 0 ? indent : "");
       if (field.as != As::hidden) ++column;
     }
   });
@@ -166,7 +166,7 @@ nlohmann::ordered_json row_json(const Fields<Row>& fields, const Row& row) {
 template <typename Row, typename List>
 nlohmann::ordered_json rows_json(const Fields<Row>& fields, const List& rows) {
   nlohmann::ordered_json::array_t list;
-  for (const auto& row : rows) list.push_back(row_json(fields, as_row<Row>(row)));
+  for (const auto& row : rows) list.push_back(row_json(fields, *row_of<Row>(row)));
   return list;
 }
 

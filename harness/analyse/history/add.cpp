@@ -479,7 +479,7 @@ Added History::add(const Run& run, const RunOrigin& origin, Placement placement)
           record.id));
     }
     const DeviceNames names = implementation_->device_names();
-    const std::string device = names.shown(record.device);
+    const std::string& device = names.shown(record.device);
     Settings settings = implementation_->settings();
     added.was_there = digest.has_value();
     if (!added.was_there) check_date(record);

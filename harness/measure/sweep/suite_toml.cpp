@@ -313,7 +313,7 @@ class Reader : private TomlReader {
       const std::optional<double> value = entry.node->value<double>();
       if (!entry.node->is_number() || !value || !std::isfinite(*value))
         fail(metric_place, "must be a number, such as 30 or 0.5");
-      limits.metric(entry.key).*bound = *value;
+      limits.metric(entry.key).*bound = value;
     }
   }
 

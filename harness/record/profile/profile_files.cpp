@@ -163,7 +163,7 @@ std::optional<std::filesystem::path> program_profile(const std::filesystem::path
     ProfileHeader header;
   };
   std::vector<Started> all;
-  const std::filesystem::path own = name.string() + "." + std::to_string(program);
+  std::filesystem::path own = name.string() + "." + std::to_string(program);
   for (std::filesystem::path& file : profiles_beside(name)) {
     if (file == own) return own;
     const ProfileHeader header = ProfileReader(file).header();
