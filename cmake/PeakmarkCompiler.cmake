@@ -42,8 +42,10 @@ if(PEAKMARK_SANITIZE)
   add_link_options(-fsanitize=${PEAKMARK_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND PEAKMARK_SANITIZE MATCHES "address")
     # One sanitizer library for the program and the libraries that it loads (recorders, PoCL), as GCC does.
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir
+    # Not -print-runtime-dir: Clang 19 prints a folder that Debian 13 does not have.
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
       OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    cmake_path(GET runtime PARENT_PATH runtime)
     add_link_options(-shared-libasan -Wl,-rpath,${runtime})
     # C libraries and their callers have different names for the same opaque types.
     add_compile_options(-fno-sanitize=function)
