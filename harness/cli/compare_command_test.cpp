@@ -200,7 +200,8 @@ TEST_F(CompareCommand, ABuildThatNeeds256BytesMoreIsFoundAndNamed) {
     EXPECT_EQ(row["verdict"], "grew");
     EXPECT_EQ(row["allocations"],
               nlohmann::json::parse(
-                  R"([{"name": "cache", "kind": "buffer", "bytes": 256, "base_count": 0, "new_count": 1}])"));
+                  R"([{"name": "cache", "kind": "buffer", "base_bytes": null, "new_bytes": 256, "count": 1,
+                       "text": "added: cache (buffer), 256 B"}])"));
   }
   EXPECT_EQ(grown, 6);
 }

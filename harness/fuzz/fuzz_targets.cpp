@@ -154,7 +154,6 @@ void read_history_record(std::string_view input, unsigned /*form*/) {
   tried([&] { (void)history::to_history_run(record.context); });
   for (const history::ObservationRecord& one : record.observations) {
     tried([&] { (void)history::parse_facts(one.facts); });
-    tried([&] { (void)history::parse_at_peak(one.facts); });
     tried([&] { (void)history::hash_facts(one.facts); });
   }
 }

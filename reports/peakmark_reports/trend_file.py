@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .common import InputError, levels_text, quantity, relative_text, short_commit, size_text, value_text
+from .common import InputError, levels_text, quantity, relative_text, short_commit, value_text
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
@@ -210,46 +210,6 @@ class Trends:
         return self.commit_url.replace("{commit}", hash_)
 
 
-def _moved_texts(moved: list[dict[str, Any]]) -> list[str]:
-    """Returns a sentence per allocation, in the given order (largest difference first). One removed and one added allocation
-    of a name and kind are one that grew or shrank."""
-    came: dict[tuple[str, str], list[int]] = {}
-    went: dict[tuple[str, str], list[int]] = {}
-    order: list[tuple[str, str]] = []
-    for one in moved:
-        key = (text(one.get("name")), text(one.get("kind")))
-        count = (one.get("new_count") or 0) - (one.get("base_count") or 0)
-        (came if count > 0 else went).setdefault(key, []).extend([int(one.get("bytes") or 0)] * abs(count))
-        if key not in order:
-            order.append(key)
-    texts = []
-    for key in order:
-        name = f"{key[0] or 'unnamed'} ({key[1]})" if key[1] else key[0] or "unnamed"
-        added, gone = came.get(key, []), went.get(key, [])
-        pairs = min(len(added), len(gone))
-        for before, after in zip(gone[:pairs], added[:pairs]):
-            verb = "grew" if after > before else "shrank"
-            texts.append(f"{name} {verb} from {exact_size(before)} to {exact_size(after)}")
-        for sizes, verb in ((added[pairs:], "added"), (gone[pairs:], "removed")):
-            for size in dict.fromkeys(sizes):
-                times = sizes.count(size)
-                texts.append(f"{name} {verb}: {f'{times} × ' if times > 1 else ''}{exact_size(size)}")
-    return texts
-
-
-def exact_size(size: int) -> str:
-    """Returns `1.5 KiB (1,536 B)`: the second shows changes of a few bytes."""
-    return f"{size} B" if abs(size) < 1024 else f"{size_text(size)} ({size:,} B)"
-
-
-def _allocation_texts(allocations: Any) -> list[str]:
-    if not allocations:
-        return []
-    if all(isinstance(one, str) for one in allocations):
-        return list(allocations)
-    return _moved_texts(allocations)
-
-
 def _level(metric: str, value: Any) -> float | int | str | None:
     return text(value) if metric == "outcome" else finite(value)
 
@@ -299,7 +259,7 @@ def parse_change(entry: dict[str, Any]) -> Change:
         # Formulas say more than the sizes of one case.
         allocations=([message] if message else [])
         or [text(one) for one in entry.get("formulas") or []]
-        or _allocation_texts(entry.get("allocations")),
+        or [text(one["text"]) for one in entry.get("allocations") or []],
         new=entry.get("new") is True,
         commit=text(entry.get("commit")),
         commit_before=text(entry.get("commit_before")),

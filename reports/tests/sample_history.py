@@ -56,7 +56,7 @@ def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
         "case": case_name, "device": DEVICE, "backend": "opencl", "metric": "requested_peak_bytes",
         "run": where["id"], "date": where["date"], "raised": where["date"], "before": PEAK, "after": PEAK + 4096,
         "relative": 4096 / PEAK, "verdict": "regression", "state": "open",
-        "allocations": [{"name": "flags", "kind": "buffer", "bytes": 4096, "base_count": 0, "new_count": 1}],
+        "allocations": [{"text": "added: flags (buffer), 4096 B"}],
     } | more
     is_open = (one["verdict"], one["state"]) in (("regression", "open"), ("suspicious", None))
     is_recent = one["verdict"] in ("improvement", "recovery") and one["state"] == "past"

@@ -262,20 +262,6 @@ def test_changes_of_another_device_do_not_count():
     assert all(len(one.history.series["requested_peak_bytes"]) == 20 for one in assessment.statuses)
 
 
-def test_allocations_are_described_in_sentences():
-    def moved(*entries):
-        keys = ("name", "kind", "bytes", "base_count", "new_count")
-        allocations = [dict(zip(keys, entry)) for entry in entries]
-        return parse_trends(trends_text([change("a/b", 1, allocations=allocations)]), "t").changes[0].allocations
-
-    assert moved(("flags", "buffer", 256, 0, 1)) == ["flags (buffer) added: 256 B"]
-    assert moved(("", "device", 2048, 3, 1)) == ["unnamed (device) removed: 2 × 2 KiB (2,048 B)"]
-    assert moved(("t", "buffer", 512, 1, 0), ("t", "buffer", 1024, 0, 1)) == [
-        "t (buffer) grew from 512 B to 1 KiB (1,024 B)"
-    ]
-    assert parse_trends(trends_text([change("a/b", 1, allocations=None)]), "t").changes[0].allocations == []
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

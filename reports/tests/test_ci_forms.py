@@ -18,7 +18,7 @@ def several():
         change("padding/grew", 20),
         change("padding/slower", 29, metric="gpu_time_ns", verdict="suspicious", state=None, relative=0.05, allocations=None),
         change("padding/better", 20, verdict="improvement", state="past", relative=-0.1),
-        change(f"padding/{HOSTILE}", 20, allocations=[{"name": HOSTILE, "kind": HOSTILE, "bytes": 1, "new_count": 1}]),
+        change(f"padding/{HOSTILE}", 20, allocations=[{"text": HOSTILE}]),
     ]
     return assessed([*cases, crashed], changes, states=[state("padding/crashed", "failed", "crashed")])
 

@@ -27,7 +27,7 @@ def _history() -> tuple[str, str]:
     for values in grew["series"].values():
         values[50] = None
     driver = {"run": history_run(30)["id"], "date": history_run(30)["date"], "device": "a device", "what": "driver", "before": "1.0", "after": "2.0"}
-    changes = [change(GREW, 40), change(cases[-1]["case"], 40, allocations=[{"name": HOSTILE, "bytes": 1, "new_count": 1}])]
+    changes = [change(GREW, 40), change(cases[-1]["case"], 40, allocations=[{"text": HOSTILE}])]
     return series_text(runs, cases), trends_text(changes, environment_changes=[driver])
 
 
@@ -127,7 +127,7 @@ def test_an_address_opens_a_case(page, report):
     assert page.evaluate("document.activeElement.textContent") == GREW
     text = page.evaluate("document.querySelector('.detail').textContent")
     assert "regression 2026-02-13: peak 6.75 MiB → 6.754 MiB (+0.1 %)" in text
-    assert "flags (buffer) added: 4 KiB (4,096 B)" in text
+    assert "added: flags (buffer), 4096 B" in text
     charts = page.evaluate("[...document.querySelectorAll('.detail h4')].map((one) => one.textContent)")
     assert charts == ["Peak", "Time", "Peak / estimate"]
     # The change, the new driver and the crash are drawn.

@@ -76,7 +76,7 @@ def test_the_page_is_one_file(tmp_path):
 
 
 def test_what_differs_from_another_run_comes_before_the_failures(tmp_path, capsys):
-    new = {"name": "flags", "kind": "buffer", "bytes": 4096, "base_count": 0, "new_count": 1}
+    new = {"text": "added: flags (buffer), 4096 B"}
     figures = [
         figure("padding/a", "same", 2048, 2048, "same"),
         figure("padding/b", "improved", 4096, 2048, "shrank", unsteady=True, allowed=False),
@@ -95,7 +95,7 @@ def test_what_differs_from_another_run_comes_before_the_failures(tmp_path, capsy
     shown = [
         "3 of 5 cases regressed", "Compared with base.json, commit abababababab, 2026-11-27.", "base.json is incomplete", "padding/e",
         "outcome ok → crashed", "signal SIGSEGV", "padding/d", "peak 1 KiB → 4 KiB (+300.0 %), grew", "padding/c",
-        "peak 2 KiB → 3 KiB (+50.0 %), grew", "time 1 ms → 2 ms (+100.0 %), suspicious", "flags (buffer) added: 4 KiB (4,096 B)",
+        "peak 2 KiB → 3 KiB (+50.0 %), grew", "time 1 ms → 2 ms (+100.0 %), suspicious", "added: flags (buffer), 4096 B",
         "measure both sides interleaved", "padding/b", "peak 4 KiB → 2 KiB (−50.0 %), shrank",
         "peak: the two memory passes of one run differ as well.", "1 only in the other run", "padding/gone",
     ]  # fmt: skip
@@ -126,7 +126,7 @@ def test_a_part_of_a_suite_is_named(tmp_path):
 def test_cases_of_a_variant_with_one_cause_are_one_entry(tmp_path):
     def grown(ny, peak, time):
         name = f"blur/rows/opencl/ny:{ny}"
-        moved = [{"name": "rows", "kind": "buffer", "bytes": size, "base_count": new == 0, "new_count": new} for size, new in ((ny, 0), (2 * ny, 1))]
+        moved = [{"text": f"grew: rows (buffer), {ny} -> {2 * ny} B"}]
         return [
             figure(name, "regressed", 1024, peak, "grew", allocations=moved),
             figure(name, "regressed", 1e6, time, "undecided", metric="gpu_time_ns", advice="measure both sides interleaved"),

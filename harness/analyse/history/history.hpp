@@ -175,7 +175,7 @@ class History {
   /// Returns all cases by name.
   std::vector<KnownCase> cases();
   /// Returns the allocations at the peak of a case in a run, empty if unknown.
-  std::vector<Allocation> at_peak(const std::string& case_name, const std::string& run_id);
+  std::vector<PeakEntry> at_peak(const std::string& case_name, const std::string& run_id);
 
   /// Adds all acceptances or none. Throws UsageError for an unknown case or run. If a change is accepted
   /// again, reason, user and date are replaced.

@@ -343,7 +343,7 @@ TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
   const auto allocations = open_to_read().at_peak("op/b/opencl/n:2", "run-02");
   ASSERT_EQ(allocations.size(), 2U);
   EXPECT_EQ(allocations[0].name, "input");
-  EXPECT_EQ(allocations[0].kind, MemoryKind::buffer);
+  EXPECT_EQ(allocations[0].kind, "buffer");
   EXPECT_EQ(allocations[0].bytes, 3 * kMiB);
   EXPECT_EQ(open_to_read().at_peak("op/b/opencl/n:2", "run-01")[0].bytes, kMiB);
   EXPECT_THAT(open_to_read().at_peak("op/b/opencl/n:2", "none"), IsEmpty());

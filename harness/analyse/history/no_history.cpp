@@ -49,7 +49,7 @@ trend::DeviceHistory History::read_device(const DeviceBackend& /*device*/, const
 std::vector<KnownCase> History::cases() {
   refuse();
 }
-std::vector<Allocation> History::at_peak(const std::string& /*case_name*/, const std::string& /*run_id*/) {
+std::vector<PeakEntry> History::at_peak(const std::string& /*case_name*/, const std::string& /*run_id*/) {
   refuse();
 }
 void History::add_acceptances(const std::vector<trend::Acceptance>& /*acceptances*/) {

@@ -595,15 +595,15 @@ std::vector<KnownCase> History::cases() {
   });
 }
 
-std::vector<Allocation> History::at_peak(const std::string& case_name, const std::string& run_id) {
-  return implementation_->database.guarded([&]() -> std::vector<Allocation> {
+std::vector<PeakEntry> History::at_peak(const std::string& case_name, const std::string& run_id) {
+  return implementation_->database.guarded([&]() -> std::vector<PeakEntry> {
     const auto facts = ask<std::string>(
         implementation_->sql(),
         "SELECT f.observation FROM observations o JOIN facts f ON f.number = o.facts_number WHERE "
         "o.run_number = (SELECT number FROM runs WHERE id = :run) AND o.case_number = (SELECT number FROM "
         "cases WHERE name = :name)",
         run_id, case_name);
-    return facts ? parse_at_peak(*facts) : std::vector<Allocation>{};
+    return facts ? parse_facts(*facts).at_peak : std::vector<PeakEntry>{};
   });
 }
 

@@ -249,15 +249,6 @@ Observation to_observation(const ObservationRecord& record) {
   return observation;
 }
 
-/// Returns the kind with this name, `none` if unknown.
-MemoryKind parse_memory_kind(const std::string& name) {
-  for (int number = 0; number <= std::numeric_limits<std::uint8_t>::max(); ++number) {
-    const auto kind = static_cast<MemoryKind>(number);
-    if (name == to_string(kind)) return kind;
-  }
-  return MemoryKind::none;
-}
-
 }  // namespace
 
 std::int64_t RunRecord::ok() const {
@@ -386,17 +377,6 @@ std::map<std::string, double> parse_metrics(const std::string& metrics) {
     json_fields::field(Json::parse(metrics), kMetricsKey, values);
     return values;
   });
-}
-
-std::vector<Allocation> parse_at_peak(const std::string& facts) {
-  std::vector<Allocation> allocations;
-  for (const PeakEntry& entry : parse_facts(facts).at_peak) {
-    Allocation& allocation = allocations.emplace_back();
-    allocation.name = entry.name;
-    allocation.kind = parse_memory_kind(entry.kind);
-    allocation.bytes = entry.bytes;
-  }
-  return allocations;
 }
 
 namespace {

@@ -82,9 +82,6 @@ Observation parse_facts(const std::string& facts);
 /// Parses ObservationRecord::metrics to the values by name.
 std::map<std::string, double> parse_metrics(const std::string& metrics);
 
-/// Parses `at_peak` of the facts of a record.
-std::vector<Allocation> parse_at_peak(const std::string& facts);
-
 /// Returns the median of the block medians, of all calls if no blocks were kept; null without times.
 std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time);
 

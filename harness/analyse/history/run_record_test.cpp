@@ -177,7 +177,7 @@ TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
 
 TEST(RunRecord, InvalidTextsAreReported) {
   EXPECT_THROW(to_history_run("{"), UsageError);
-  EXPECT_THROW(parse_at_peak("{}"), UsageError);
+  EXPECT_THROW(parse_facts("{}"), UsageError);
   RunRecord record = to_record(sample_history_run(1).run);
   record.observations.front().facts = "[]";
   EXPECT_THROW(to_run(record), UsageError);

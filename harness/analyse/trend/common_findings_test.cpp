@@ -87,8 +87,8 @@ TEST_F(CommonFindings, OtherCommitsMetricsOrVariantsAreApart) {
 TEST_F(CommonFindings, AnAllocationInCommonJoinsVariants) {
   cpu_ = device("CPU", "opencl", {{"pad/b/opencl/n:1", 30}}, 2);
   std::vector<DeviceTrends> all = trends();
-  all[0].trends.changes[0].allocations = {{"table", MemoryKind::device, 8, 0, 1}};
-  all[1].trends.changes[0].allocations = {{"table", MemoryKind::buffer, 8, 0, 1}};
+  all[0].trends.changes[0].allocations = {{"table", "device", std::nullopt, 8, 1}};
+  all[1].trends.changes[0].allocations = {{"table", "buffer", std::nullopt, 8, 1}};
   const std::vector<CommonFinding> findings = find_common_findings(all, is_open);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].finding.variants, ElementsAre("pad/a", "pad/b"));

@@ -32,10 +32,7 @@ constexpr std::size_t kMaxMessage = 400;
 void add_moved_allocations(const Change& change, const TextStyle& style, Reasons& reasons) {
   std::vector<std::string> all = change.formulas;
   if (all.empty() && change.allocations) {
-    for (const MovedAllocations& one : *change.allocations) {
-      all.push_back(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : one.name,
-                                to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
-    }
+    for (const MovedAllocations& one : *change.allocations) all.push_back(in_words(one));
   }
   for (std::size_t i = 0; i < std::min(all.size(), kMaxAllocations); ++i) reasons.add(style.text(all[i]));
   if (all.size() > kMaxAllocations)

@@ -66,7 +66,7 @@ Finding make_finding(std::vector<CaseChanges> cases) {
 }
 
 /// Named allocations that were added, removed or resized at the peaks of some cases: name and kind.
-using MovedNames = std::set<std::pair<std::string, MemoryKind>>;
+using MovedNames = std::set<std::pair<std::string, std::string>>;
 
 MovedNames moved_names(const std::vector<CaseChanges>& cases) {
   MovedNames names;

@@ -97,7 +97,7 @@ TEST(Findings, VariantsWhosePeaksHaveAChangedAllocationInCommonAreOne) {
                               grown("pad/c/dry/n:1", 20), grown("pad/d/dry/n:1", 5),
                               grown("pad/e/dry/n:1", 5),  grown("pad/a/dry/n:9", 10, 4)};
   const auto moved = [](const std::string& name) {
-    return std::vector<MovedAllocations>{{name, MemoryKind::buffer, 8, 0, 1}};
+    return std::vector<MovedAllocations>{{name, "buffer", std::nullopt, 8, 1}};
   };
   changes[0].allocations = moved("scratch");
   changes[1].allocations = moved("table");

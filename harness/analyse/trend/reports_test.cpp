@@ -52,11 +52,12 @@ class TrendReports : public testing::Test {
 TEST_F(TrendReports, FormulasDescribeAChangeInPlaceOfItsAllocations) {
   std::vector<DeviceTrends> found = trends();
   Change& change = found.front().trends.changes.front();
-  change.allocations = {{"output", MemoryKind::buffer, 1280, 0, 1}};
-  EXPECT_THAT(trends_table(found), HasSubstr("output buffer"));
+  change.allocations = {{"output", "buffer", std::nullopt, 1280, 1}};
+  EXPECT_THAT(trends_table(found), HasSubstr("added: output (buffer), 1280 B"));
   change.formulas = {"output (outputs): 4·n → 5·n"};
   const std::string table = trends_table(found);
-  EXPECT_THAT(table, AllOf(HasSubstr("output (outputs): 4·n → 5·n"), Not(HasSubstr("output buffer"))));
+  EXPECT_THAT(table, AllOf(HasSubstr("output (outputs): 4·n → 5·n"),
+                           Not(HasSubstr("added: output (buffer), 1280 B"))));
   const auto json = nlohmann::json::parse(json_of(found));
   EXPECT_EQ(json.at("changes").at(0).at("formulas"), nlohmann::json({"output (outputs): 4·n → 5·n"}));
 }
@@ -131,7 +132,7 @@ std::map<std::string, pugi::xml_node> junit_tests(pugi::xml_document& document,
 
 TEST_F(TrendReports, JunitFailsCasesThatNeedActionAndHasWhy) {
   std::vector<DeviceTrends> found = trends();
-  found.front().trends.changes.front().allocations = {{"output", MemoryKind::buffer, 1280, 0, 1}};
+  found.front().trends.changes.front().allocations = {{"output", "buffer", std::nullopt, 1280, 1}};
   std::vector<CaseStatus>& statuses = found.front().statuses;
   statuses.push_back(
       {"a/crash", CaseState::failed, Judgement::failed_measurement, "crashed", {"SIGSEGV\x01"}});
@@ -147,8 +148,8 @@ TEST_F(TrendReports, JunitFailsCasesThatNeedActionAndHasWhy) {
   const auto tests = junit_tests(document, found);
   const pugi::xml_node failure = tests.at("a/b/cuda").child("failure");
   EXPECT_STREQ(failure.attribute("type").value(), "regression");
-  EXPECT_THAT(failure.child_value(),
-              AllOf(HasSubstr("requested_peak_bytes 1 KiB → 1.25 KiB"), HasSubstr("output buffer")));
+  EXPECT_THAT(failure.child_value(), AllOf(HasSubstr("requested_peak_bytes 1 KiB → 1.25 KiB"),
+                                           HasSubstr("added: output (buffer), 1280 B")));
   EXPECT_STREQ(tests.at("a/b/cuda").attribute("classname").value(), "a.b");
   EXPECT_STREQ(tests.at("a/crash").child("error").attribute("message").value(), "SIGSEGV\xEF\xBF\xBD");
   EXPECT_STREQ(tests.at("a/low").child("failure").attribute("message").value(), "missing: 4·n");

@@ -11,7 +11,6 @@
 
 #include "measure/runfile/outcome_level.hpp"
 #include "measure/runfile/run_file.hpp"
-#include "record/ledger/ledger.hpp"
 
 /// The contents of a history as plain lists. History::read() fills them, find_trends() reads them.
 namespace peakmark::trend {
@@ -169,6 +168,6 @@ std::optional<std::size_t> find_run(const DeviceHistory& history, const std::str
 /// Returns the allocations at the peak of a case in a run, empty if unknown. Called only for the runs before
 /// and at a change of bytes.
 using AllocationsAtPeak =
-    std::function<std::vector<Allocation>(const std::string& case_name, const std::string& run_id)>;
+    std::function<std::vector<PeakEntry>(const std::string& case_name, const std::string& run_id)>;
 
 }  // namespace peakmark::trend

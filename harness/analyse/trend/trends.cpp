@@ -106,8 +106,8 @@ void check(const DeviceHistory& history) {
 
 void add_allocations(const DeviceHistory& history, const AllocationsAtPeak& at_peak, Change& change) {
   if (!at_peak || change.metric != metric::requested_peak_bytes) return;
-  const std::vector<Allocation> before = at_peak(change.case_name, history.runs[change.last_before].id);
-  const std::vector<Allocation> after = at_peak(change.case_name, history.runs[change.first].id);
+  const std::vector<PeakEntry> before = at_peak(change.case_name, history.runs[change.last_before].id);
+  const std::vector<PeakEntry> after = at_peak(change.case_name, history.runs[change.first].id);
   if (before.empty() && after.empty()) return;  // unknown
   change.allocations = moved_allocations(before, after);
 }

@@ -138,7 +138,7 @@ class Writer {
     entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
     entry["reference"] = json_fields::null_if_empty(change.reference);
     entry["allocations"] =
-        change.allocations ? rows_json(moved_fields<MovedAllocations>(), *change.allocations) : Json(nullptr);
+        change.allocations ? rows_json(moved_fields(), *change.allocations) : Json(nullptr);
     entry["message"] = json_fields::null_if_empty(change.message);
     entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;

@@ -244,16 +244,9 @@ TEST(Trends, BytesAreReportedInTheFirstRunWithTheChangedAllocations) {
   DeviceHistory history = nightly_history(5);
   history.runs[3].driver = "2";
   add_bytes(history, {1024, 1024, std::nullopt, 1280, 1280});
-  const auto allocation = [](const char* name, Size bytes) {
-    Allocation one;
-    one.name = name;
-    one.kind = MemoryKind::buffer;
-    one.bytes = bytes;
-    return one;
-  };
   const auto at_peak = [&](const std::string&, const std::string& run) {
-    std::vector<Allocation> list{allocation("input", 1024)};
-    if (run == "run3") list.push_back(allocation("flags", 256));
+    std::vector<PeakEntry> list{{"input", "buffer", 1024}};
+    if (run == "run3") list.push_back({"flags", "buffer", 256});
     return list;
   };
   const Trends trends = find_trends(history, {}, at_peak);
@@ -265,10 +258,8 @@ TEST(Trends, BytesAreReportedInTheFirstRunWithTheChangedAllocations) {
   EXPECT_EQ(change.last_before, 1u);
   EXPECT_EQ(change.raised, 3u);
   EXPECT_THAT(change.environment, ElementsAre("driver"));
-  ASSERT_TRUE(change.allocations);
-  ASSERT_THAT(*change.allocations, SizeIs(1));
-  EXPECT_EQ(change.allocations->at(0).name, "flags");
-  EXPECT_EQ(change.allocations->at(0).new_count, 1);
+  EXPECT_THAT(change.allocations,
+              testing::Optional(ElementsAre(MovedAllocations{"flags", "buffer", std::nullopt, 256, 1})));
 }
 
 TEST(Trends, BytesRecoverOnlyToTheVeryByte) {

@@ -316,7 +316,7 @@ std::string change_text(const char* what, const std::optional<Size>& base, const
 
 std::string moved_text(const BaselineCase& base, const Observation& now) {
   constexpr std::size_t kMaxMoved = 8;
-  const std::vector<MovedEntries> moved = moved_entries(base.at_peak, now.at_peak);
+  const std::vector<MovedAllocations> moved = moved_allocations(base.at_peak, now.at_peak);
   std::string text;
   for (std::size_t i = 0; i < std::min(kMaxMoved, moved.size()); ++i) text += "; " + in_words(moved[i]);
   if (moved.size() > kMaxMoved) text += fmt::format("; and {} more", moved.size() - kMaxMoved);

@@ -50,16 +50,16 @@ void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& secon
   observation.input_bytes = first.input_bytes;
   observation.output_bytes = first.output_bytes;
   observation.allocations = first.allocations;
-  for (const Allocation& one : first.at_peak) {
-    observation.at_peak.push_back({one.name, to_string(one.kind), one.bytes});
-  }
+  observation.at_peak = peak_entries(first.at_peak);
   for (const auto& [kind, of_kind] : first.by_kind) observation.by_kind[to_string(kind)] = of_kind.peak_bytes;
   observation.pool_reserved_peak_bytes = first.pool_reserved_peak_bytes;
   note_sequence(first, second, observation);
   if (!second) return;
   observation.second_pass_peak_bytes = second->peak_bytes;
   if (second->peak_bytes != first.peak_bytes) {
-    observation.moved_allocations = moved_between_passes(first.at_peak, second->at_peak);
+    for (const MovedAllocations& moved :
+         moved_allocations(observation.at_peak, peak_entries(second->at_peak)))
+      observation.moved_allocations.push_back(in_words(moved));
   }
 }
 

@@ -40,34 +40,9 @@ std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector
   return moved;
 }
 
-std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
-                                                const std::vector<Allocation>& next) {
-  std::vector<MovedAllocations> moved;
-  for (const MovedBetweenLists& one : moved_between({&base, &next}))
-    moved.push_back({one.name, one.kind, one.bytes, one.counts[0], one.counts[1]});
-  return moved;
-}
-
-std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
-                                              const std::vector<Allocation>& second) {
-  std::vector<std::string> lines;
-  for (const MovedAllocations& moved : moved_allocations(first, second)) {
-    const std::int64_t more = moved.new_count - moved.base_count;
-    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
-                                moved.name.empty() ? "unnamed" : moved.name, to_string(moved.kind),
-                                moved.bytes, more < 0 ? "first" : "second"));
-  }
-  return lines;
-}
-
 namespace {
 
-Size difference_in_bytes(const MovedEntries& moved) {
-  const Size each = std::abs(checked_subtract(moved.new_bytes.value_or(0), moved.base_bytes.value_or(0)));
-  return checked_multiply(each, moved.count);
-}
-
-void add(std::vector<MovedEntries>& list, const MovedEntries& one) {
+void add(std::vector<MovedAllocations>& list, const MovedAllocations& one) {
   const bool alike = !list.empty() && list.back().name == one.name && list.back().kind == one.kind &&
                      list.back().base_bytes == one.base_bytes && list.back().new_bytes == one.new_bytes;
   if (alike) {
@@ -85,8 +60,8 @@ struct Sizes {
 
 }  // namespace
 
-std::vector<MovedEntries> moved_entries(const std::vector<PeakEntry>& base,
-                                        const std::vector<PeakEntry>& next) {
+std::vector<MovedAllocations> moved_allocations(const std::vector<PeakEntry>& base,
+                                                const std::vector<PeakEntry>& next) {
   using Name = std::pair<std::string, std::string>;
   std::map<std::pair<Name, Size>, std::int64_t> surplus;  // count in base minus count in new
   for (const PeakEntry& one : base) ++surplus[{{one.name, one.kind}, one.bytes}];
@@ -96,20 +71,33 @@ std::vector<MovedEntries> moved_entries(const std::vector<PeakEntry>& base,
     auto& sizes = count > 0 ? moved[what.first].removed : moved[what.first].added;
     sizes.insert(sizes.end(), static_cast<std::size_t>(std::abs(count)), what.second);
   }
-  std::vector<MovedEntries> entries;
+  std::vector<MovedAllocations> entries;
   for (const auto& [name, sizes] : moved) {
     for (std::size_t i = 0; i < std::max(sizes.removed.size(), sizes.added.size()); ++i) {
-      MovedEntries one{name.first, name.second, std::nullopt, std::nullopt, 1};
+      MovedAllocations one{name.first, name.second, std::nullopt, std::nullopt, 1};
       if (i < sizes.removed.size()) one.base_bytes = sizes.removed[i];
       if (i < sizes.added.size()) one.new_bytes = sizes.added[i];
       add(entries, one);
     }
   }
-  std::ranges::stable_sort(entries, std::greater<>(), difference_in_bytes);
+  std::ranges::stable_sort(entries, std::greater<>(),
+                           [](const MovedAllocations& one) { return std::abs(difference(one)); });
   return entries;
 }
 
-std::string in_words(const MovedEntries& moved) {
+Size difference(const MovedAllocations& moved) {
+  return checked_multiply(checked_subtract(moved.new_bytes.value_or(0), moved.base_bytes.value_or(0)),
+                          moved.count);
+}
+
+std::vector<PeakEntry> peak_entries(const std::vector<Allocation>& allocations) {
+  std::vector<PeakEntry> entries;
+  entries.reserve(allocations.size());
+  for (const Allocation& one : allocations) entries.push_back({one.name, to_string(one.kind), one.bytes});
+  return entries;
+}
+
+std::string in_words(const MovedAllocations& moved) {
   const std::string name = moved.name.empty() ? "(unnamed)" : moved.name;
   const std::string times = moved.count == 1 ? "" : fmt::format("{} × ", moved.count);
   if (!moved.base_bytes)

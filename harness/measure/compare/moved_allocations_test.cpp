@@ -8,36 +8,36 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(MovedEntries, OfEqualPeaksAreNone) {
+TEST(MovedAllocations, OfEqualPeaksAreNone) {
   const std::vector<PeakEntry> entries{{"input", "buffer", 8}, {"input", "buffer", 8}, {"", "image", 4}};
-  EXPECT_THAT(moved_entries(entries, {entries.rbegin(), entries.rend()}), IsEmpty());
+  EXPECT_THAT(moved_allocations(entries, {entries.rbegin(), entries.rend()}), IsEmpty());
 }
 
-TEST(MovedEntries, NameWhatCameWentAndGrew) {
+TEST(MovedAllocations, NameWhatCameWentAndGrew) {
   const std::vector<PeakEntry> base{{"plan", "buffer", 2000}, {"old", "buffer", 100}, {"input", "buffer", 8}};
   const std::vector<PeakEntry> next{
       {"plan", "buffer", 2256}, {"cache", "buffer", 256}, {"input", "buffer", 8}};
-  const std::vector<MovedEntries> moved = moved_entries(base, next);
-  EXPECT_THAT(moved, ElementsAre(MovedEntries{"cache", "buffer", std::nullopt, 256, 1},
-                                 MovedEntries{"plan", "buffer", 2000, 2256, 1},
-                                 MovedEntries{"old", "buffer", 100, std::nullopt, 1}));
+  const std::vector<MovedAllocations> moved = moved_allocations(base, next);
+  EXPECT_THAT(moved, ElementsAre(MovedAllocations{"cache", "buffer", std::nullopt, 256, 1},
+                                 MovedAllocations{"plan", "buffer", 2000, 2256, 1},
+                                 MovedAllocations{"old", "buffer", 100, std::nullopt, 1}));
   EXPECT_EQ(in_words(moved[0]), "added: cache (buffer), 256 B");
   EXPECT_EQ(in_words(moved[1]), "grew: plan (buffer), 2000 -> 2256 B");
   EXPECT_EQ(in_words(moved[2]), "removed: old (buffer), 100 B");
 }
 
-TEST(MovedEntries, AlikeAreCounted) {
+TEST(MovedAllocations, AlikeAreCounted) {
   const std::vector<PeakEntry> base{{"t", "buffer", 10}};
   const std::vector<PeakEntry> next{{"t", "buffer", 10}, {"t", "buffer", 10}, {"t", "buffer", 10}};
-  const std::vector<MovedEntries> moved = moved_entries(base, next);
-  EXPECT_THAT(moved, ElementsAre(MovedEntries{"t", "buffer", std::nullopt, 10, 2}));
+  const std::vector<MovedAllocations> moved = moved_allocations(base, next);
+  EXPECT_THAT(moved, ElementsAre(MovedAllocations{"t", "buffer", std::nullopt, 10, 2}));
   EXPECT_EQ(in_words(moved[0]), "added: t (buffer), 2 × 10 B");
 }
 
-TEST(MovedEntries, AnotherKindIsAnotherAllocation) {
-  const std::vector<MovedEntries> moved = moved_entries({{"", "buffer", 10}}, {{"", "image", 10}});
-  EXPECT_THAT(moved, ElementsAre(MovedEntries{"", "buffer", 10, std::nullopt, 1},
-                                 MovedEntries{"", "image", std::nullopt, 10, 1}));
+TEST(MovedAllocations, AnotherKindIsAnotherAllocation) {
+  const std::vector<MovedAllocations> moved = moved_allocations({{"", "buffer", 10}}, {{"", "image", 10}});
+  EXPECT_THAT(moved, ElementsAre(MovedAllocations{"", "buffer", 10, std::nullopt, 1},
+                                 MovedAllocations{"", "image", std::nullopt, 10, 1}));
   EXPECT_EQ(in_words(moved[0]), "removed: (unnamed) (buffer), 10 B");
 }
 

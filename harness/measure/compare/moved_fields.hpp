@@ -6,25 +6,16 @@
 
 namespace peakmark {
 
-/// Returns the fields that identify allocations whose number differs: the first fields of their rows.
-template <typename Row>
-Fields<Row> moved_identity() {
-  return {{"name", As::text, &Row::name, "name", "(unnamed)"},
-          {"kind", As::text, &Row::kind, "kind"},
-          {"bytes each", As::number, &Row::bytes, "bytes"}};
-}
-
 /// Returns the fields of allocations that differ between two peaks: `allocations` of comparisons and trends.
-/// `Row`: like MovedAllocations; its kind may be a text.
-template <typename Row>
-Fields<Row> moved_fields() {
-  const auto difference = [](const Row& one) {
-    return checked_multiply(one.bytes, one.new_count - one.base_count);
-  };
-  Fields<Row> fields = moved_identity<Row>();
-  fields.emplace_back("base", As::number, &Row::base_count, "base_count");
-  fields.emplace_back("new", As::number, &Row::new_count, "new_count");
-  fields.emplace_back("difference", As::change, difference);
+inline const Fields<MovedAllocations>& moved_fields() {
+  static const Fields<MovedAllocations> fields{
+      {"name", As::text, &MovedAllocations::name, "name", "(unnamed)"},
+      {"kind", As::text, &MovedAllocations::kind, "kind"},
+      {"base bytes", As::number, &MovedAllocations::base_bytes, "base_bytes"},
+      {"new bytes", As::number, &MovedAllocations::new_bytes, "new_bytes"},
+      {"count", As::number, &MovedAllocations::count, "count"},
+      {"difference", As::change, difference},
+      {"", As::hidden, [](const MovedAllocations& one) { return in_words(one); }, "text"}};
   return fields;
 }
 

@@ -74,7 +74,7 @@ RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllow
                         metric_change("total_bytes", a.total_bytes, b.total_bytes),
                         metric_change("allocations", a.allocations, b.allocations),
                         metric_change("failed_allocations", a.failed_allocations, b.failed_allocations)};
-  comparison.moved = moved_allocations(a.at_peak, b.at_peak);
+  comparison.moved = moved_allocations(peak_entries(a.at_peak), peak_entries(b.at_peak));
   comparison.refused = refused_in_both(a, b);
   comparison.base = std::move(base);
   comparison.next = std::move(next);
@@ -125,8 +125,7 @@ std::string first_line(const MetricChange& peak) {
 
 std::string moved_text(const std::vector<MovedAllocations>& all) {
   if (all.empty()) return "\nthe same allocations are live at both peaks\n";
-  return "\nallocations that differ between the peaks\n" +
-         rows_text(moved_fields<MovedAllocations>(), all, kMaxRows, "  ");
+  return "\nallocations that differ between the peaks\n" + rows_text(moved_fields(), all, kMaxRows, "  ");
 }
 
 }  // namespace
@@ -139,7 +138,7 @@ nlohmann::ordered_json comparison_json(const RecordingComparison& comparison) {
     one.update(row_json(metric_fields(), metric));
     one["allocations"] = nullptr;
     if (&metric == &comparison.metrics.front()) {
-      one["allocations"] = rows_json(moved_fields<MovedAllocations>(), comparison.moved);
+      one["allocations"] = rows_json(moved_fields(), comparison.moved);
       one["allowed"] = comparison.peak_grew() && !comparison.is_regression();
     }
     cases.push_back(std::move(one));

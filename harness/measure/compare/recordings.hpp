@@ -62,7 +62,7 @@ std::string comparison_table(const RecordingComparison& comparison);
 
 /// Returns JSON. `cases` has an object for each figure: {case, metric, base, new, relative, interval,
 /// verdict, allocations}. `case` is the new recording's command line; `interval` is null because bytes are
-/// exact. For the peak, `allocations` is [{name, kind, bytes, base_count, new_count}], otherwise null.
+/// exact. For the peak, `allocations` is [{name, kind, base_bytes, new_bytes, count, text}], otherwise null.
 /// `refused`: [{bytes, kind, error, error_name, phase, frames, base_count, new_count}].
 nlohmann::ordered_json comparison_json(const RecordingComparison& comparison);
 

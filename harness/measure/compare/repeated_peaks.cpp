@@ -28,7 +28,9 @@ std::string ended_early_text(const std::vector<RepeatedRun>& runs) {
 }
 
 Fields<MovedBetweenLists> moved_by_run(const std::vector<RepeatedRun>& runs) {
-  Fields<MovedBetweenLists> fields = moved_identity<MovedBetweenLists>();
+  Fields<MovedBetweenLists> fields = {{"name", As::text, &MovedBetweenLists::name, "name", "(unnamed)"},
+                                      {"kind", As::text, &MovedBetweenLists::kind, "kind"},
+                                      {"bytes each", As::number, &MovedBetweenLists::bytes, "bytes"}};
   fields.emplace_back("", As::hidden, &MovedBetweenLists::counts, "counts");
   std::size_t place = 0;  // among the compared runs
   for (std::size_t run = 0; run < runs.size(); ++run) {

@@ -66,7 +66,7 @@ CaseComparison compare_case(const Observation& base, const Observation& next, co
       compare_bytes("requested_peak_bytes", base.requested_peak_bytes, next.requested_peak_bytes);
   if (peak.change) {
     peak.unsteady = *peak.change != Change::same && passes_overlap(base, next);
-    if (*peak.change != Change::same) peak.moved = moved_entries(base.at_peak, next.at_peak);
+    if (*peak.change != Change::same) peak.moved = moved_allocations(base.at_peak, next.at_peak);
     peak.too_small = limits.shrank_too_far(*peak.base, *peak.next);
   }
   one.bytes.push_back(std::move(peak));

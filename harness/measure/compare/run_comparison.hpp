@@ -23,12 +23,12 @@ struct BytesComparison {
   std::optional<Size> base;
   std::optional<Size> next;
   std::optional<double> relative;
-  std::optional<Change> change;     ///< null if a side has not measured it
-  bool unsteady = false;            ///< the memory passes of a side differ by as much as the sides
-  bool allowed = false;             ///< --allow-growth or allow_growth covers the growth; never for leaks
-  bool allowed_by_suite = false;    ///< only allow_growth of the new side's suite covers it
-  bool too_small = false;           ///< the peak shrank by more than the suite's allow_shrinking
-  std::vector<MovedEntries> moved;  ///< for the peak: allocations that differ
+  std::optional<Change> change;         ///< null if a side has not measured it
+  bool unsteady = false;                ///< the memory passes of a side differ by as much as the sides
+  bool allowed = false;                 ///< --allow-growth or allow_growth covers the growth; never for leaks
+  bool allowed_by_suite = false;        ///< only allow_growth of the new side's suite covers it
+  bool too_small = false;               ///< the peak shrank by more than the suite's allow_shrinking
+  std::vector<MovedAllocations> moved;  ///< for the peak: allocations that differ
 
   /// Returns true if a peak or a leak grew, or a peak is too small. Setup is part of the peak and not judged
   /// separately.

@@ -22,25 +22,6 @@ Json side_json(const ComparedSide& side) {
           {"host_name", side.host_name}};
 }
 
-/// Like MovedAllocations, but from a run file, where kinds are texts.
-struct MovedRow {
-  std::string name;
-  std::string kind;
-  Size bytes;
-  std::int64_t base_count;
-  std::int64_t new_count;
-};
-
-/// A resized allocation counts as one removed and one added, as in a comparison of profiles.
-Json allocations_json(const std::vector<MovedEntries>& moved) {
-  std::vector<MovedRow> rows;
-  for (const MovedEntries& one : moved) {
-    if (one.base_bytes) rows.push_back({one.name, one.kind, *one.base_bytes, one.count, 0});
-    if (one.new_bytes) rows.push_back({one.name, one.kind, *one.new_bytes, 0, one.count});
-  }
-  return rows_json(moved_fields<MovedRow>(), rows);
-}
-
 Json case_json(const CaseComparison& one, const std::string& metric) {
   return {{"case", one.name},
           {"base_case", one.base_name},
@@ -55,7 +36,8 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   row["relative"] = or_null(bytes.relative);
   row["interval"] = nullptr;
   row["verdict"] = bytes.change ? Json(to_string(*bytes.change)) : Json(nullptr);
-  row["allocations"] = bytes.metric == "requested_peak_bytes" ? allocations_json(bytes.moved) : Json(nullptr);
+  row["allocations"] =
+      bytes.metric == "requested_peak_bytes" ? rows_json(moved_fields(), bytes.moved) : Json(nullptr);
   row["unsteady"] = bytes.unsteady;
   row["allowed"] = bytes.allowed;
   row["too_small"] = bytes.too_small;

@@ -29,8 +29,9 @@ TEST(ComparisonJson, HasTheContractsKeys) {
   const auto& peak = json["cases"][0];
   EXPECT_EQ(peak["verdict"], "grew");
   EXPECT_EQ(peak["allocations"][0],
-            nlohmann::json::parse(R"({"name": "input", "kind": "buffer", "bytes": 1000,
-                                                              "base_count": 1, "new_count": 0})"));
+            nlohmann::json::parse(R"({"name": "input", "kind": "buffer", "base_bytes": 1000,
+                                      "new_bytes": 1256, "count": 1,
+                                      "text": "grew: input (buffer), 1000 -> 1256 B"})"));
   const auto& time = json["cases"].back();
   EXPECT_EQ(time["metric"], "gpu_time_ns");
   EXPECT_NEAR(time["relative"].get<double>(), 0.2, 1e-9);
