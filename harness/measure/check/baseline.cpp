@@ -15,7 +15,7 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "measure/compare/moved_allocations.hpp"
-#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/observation_json.hpp"
 #include "measure/runfile/run_summary.hpp"
 
 namespace peakmark {
@@ -26,52 +26,21 @@ using json_fields::Json;
 
 constexpr const char* kVersionKey = "peakmark_baseline";
 
-bool is_before(const PeakEntry& a, const PeakEntry& b) {
-  return std::tie(a.name, a.kind, a.bytes) < std::tie(b.name, b.kind, b.bytes);
+/// The fields of an observation that a baseline has.
+template <EitherConst<Observation> T, typename Fields>
+void for_each_baseline_field(T& observation, Fields& fields) {
+  fields("case", observation.case_name);
+  fields.written_if("version", observation.version, observation.version != 1);
+  fields("outcome", observation.outcome);
+  fields.bytes("requested_peak_bytes", observation.requested_peak_bytes);
+  fields.bytes("setup_bytes", observation.setup_bytes);
+  fields("at_peak", observation.at_peak);
 }
 
-/// Writes sorted entries as `[["input", "buffer", 4096], ["block", "buffer", 256, 3]]`; the fourth value is
-/// the number of equal entries.
-Json to_json(const std::vector<PeakEntry>& entries) {
-  Json list = Json::array();
-  for (auto first = entries.begin(); first != entries.end();) {
-    const auto end =
-        std::find_if(first, entries.end(), [&](const PeakEntry& one) { return is_before(*first, one); });
-    Json group = {first->name, first->kind, first->bytes};
-    if (end - first > 1) group.push_back(end - first);
-    list.push_back(std::move(group));
-    first = end;
-  }
-  return list;
-}
-
-void read(const Json& json, std::vector<PeakEntry>& entries) {
-  constexpr Size kMaxOfOneKind = 1'000'000;
-  if (!json.is_array()) json_fields::wrong_type(json, "a list");
-  for (const Json& group : json) {
-    if (!group.is_array() || group.size() < 3 || group.size() > 4) {
-      json_fields::wrong_type(group, "[name, kind, bytes] or [name, kind, bytes, count]");
-    }
-    PeakEntry entry;
-    json_fields::read(group.at(0), entry.name);
-    json_fields::read(group.at(1), entry.kind);
-    json_fields::read(group.at(2), entry.bytes);
-    Size count = 1;
-    if (group.size() == 4) json_fields::read(group.at(3), count);
-    if (count < 1 || count > kMaxOfOneKind) json_fields::wrong_type(group.at(3), "1 to 1000000");
-    entries.insert(entries.end(), static_cast<std::size_t>(count), entry);
-  }
-  std::ranges::sort(entries, is_before);
-}
-
-std::string case_line(const std::string& name, const BaselineCase& sweep_case) {
-  Json json{{"case", name}};
-  if (sweep_case.version != 1) json["version"] = sweep_case.version;
-  json.update(Json{{"outcome", to_string(sweep_case.outcome)},
-                   {"requested_peak_bytes", json_fields::or_null(sweep_case.requested_peak_bytes)},
-                   {"setup_bytes", json_fields::or_null(sweep_case.setup_bytes)},
-                   {"at_peak", to_json(sweep_case.at_peak)}});
-  return json_fields::one_line(json);
+std::string case_line(const Observation& observation) {
+  json_fields::FieldWriter fields(6);
+  for_each_baseline_field(observation, fields);
+  return json_fields::one_line(fields.take());
 }
 
 void check_version(const Json& json) {
@@ -84,20 +53,19 @@ void check_version(const Json& json) {
                   version, format::kBaseline.major));
 }
 
+void sort_entries(std::vector<PeakEntry>& entries) {
+  std::ranges::sort(entries, {},
+                    [](const PeakEntry& one) { return std::tie(one.name, one.kind, one.bytes); });
+}
+
 void read_line(const Json& json, Baseline& baseline) {
-  std::string name;
-  BaselineCase sweep_case;
-  json_fields::field(json, "case", name);
-  if (json.contains("version")) json_fields::field(json, "version", sweep_case.version);
-  std::string outcome;
-  json_fields::field(json, "outcome", outcome);
-  sweep_case.outcome = parse_outcome(outcome);
-  json_fields::field(json, "requested_peak_bytes", sweep_case.requested_peak_bytes);
-  json_fields::field(json, "setup_bytes", sweep_case.setup_bytes);
-  read(json.at("at_peak"), sweep_case.at_peak);
-  if (!baseline.cases.emplace(name, std::move(sweep_case)).second) {
+  Observation one;
+  json_fields::FieldReader fields(json);
+  for_each_baseline_field(one, fields);
+  sort_entries(one.at_peak);
+  const std::string name = one.case_name;
+  if (!baseline.cases.emplace(name, std::move(one)).second)
     throw UsageError(fmt::format("duplicate case: {}", name));
-  }
 }
 
 bool is_baseline(const std::string& text) {
@@ -130,10 +98,15 @@ void check_complete(const Run& run) {
       "incomplete run: a baseline needs all of its cases; finish it with `peakmark run --resume`");
 }
 
-BaselineCase baseline_case(const Observation& observation) {
-  BaselineCase one{observation.version, observation.outcome, observation.requested_peak_bytes,
-                   observation.setup_bytes, observation.at_peak};
-  std::ranges::sort(one.at_peak, is_before);
+Observation baseline_case(const Observation& observation) {
+  Observation one;
+  one.case_name = observation.case_name;
+  one.version = observation.version;
+  one.outcome = observation.outcome;
+  one.requested_peak_bytes = observation.requested_peak_bytes;
+  one.setup_bytes = observation.setup_bytes;
+  one.at_peak = observation.at_peak;
+  sort_entries(one.at_peak);
   return one;
 }
 
@@ -143,10 +116,11 @@ bool has_bytes(const Observation& observation) {
 
 /// Adds an observation to a baseline. If it has no bytes, those of the baseline stay.
 void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& update) {
-  BaselineCase now = baseline_case(observation);
+  Observation now = baseline_case(observation);
   const auto [known, is_new] = baseline.cases.try_emplace(observation.case_name, now);
   if (is_new) ++update.added;
-  if (known->second == now) return;
+  const std::string before = case_line(known->second);
+  if (case_line(now) == before) return;
   if (!has_bytes(observation)) {
     const bool is_ok = observation.outcome == Outcome::ok;
     update.not_measured.push_back(
@@ -154,7 +128,7 @@ void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& u
     return;
   }
   if (!now.setup_bytes && now.version == known->second.version) now.setup_bytes = known->second.setup_bytes;
-  if (known->second == now) return;
+  if (case_line(now) == before) return;
   ++update.changed;
   known->second = std::move(now);
 }
@@ -208,7 +182,7 @@ Baseline make_baseline(const Run& run) {
 
 std::string baseline_text(const Baseline& baseline) {
   std::string text = json_fields::one_line(Json{{kVersionKey, format::kBaseline.major}}) + "\n";
-  for (const auto& [name, sweep_case] : baseline.cases) text += case_line(name, sweep_case) + "\n";
+  for (const auto& [name, sweep_case] : baseline.cases) text += case_line(sweep_case) + "\n";
   return text;
 }
 
@@ -307,14 +281,34 @@ std::string part_text(const RunContext& context) {
   return fmt::format(" ({})", text);
 }
 
-/// Describes the change of a figure; empty if it is unchanged.
-std::string change_text(const char* what, const std::optional<Size>& base, const std::optional<Size>& now) {
-  if (!base || !now || *base == *now) return "";
-  return fmt::format("{} {} bytes instead of {}, {} {}", what, *now, *base,
-                     *now > *base ? *now - *base : *base - *now, *now > *base ? "more" : "fewer");
+/// A figure of a case that is known in the baseline and now.
+struct Figure {
+  bool is_peak;  ///< else setup
+  Size base;
+  Size now;
+  /// Of the memory pass that is closest to the base: bytes that only one pass has are no change.
+  Size steady;
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} {} bytes instead of {}, {} {}", is_peak ? "peak" : "setup", now, base,
+                       now > base ? now - base : base - now, now > base ? "more" : "fewer");
+  }
+};
+
+std::vector<Figure> changed_figures(const Observation& base, const Observation& now) {
+  std::vector<Figure> figures;
+  const auto add = [&](bool is_peak, std::optional<Size> before, std::optional<Size> after,
+                       std::optional<Size> second_pass) {
+    if (!before || !after || *before == *after) return;
+    const auto [low, high] = std::minmax({*after, second_pass.value_or(*after)});
+    figures.push_back({is_peak, *before, *after, std::clamp(*before, low, high)});
+  };
+  add(true, base.requested_peak_bytes, now.requested_peak_bytes, now.second_pass_peak_bytes);
+  add(false, base.setup_bytes, now.setup_bytes, std::nullopt);
+  return figures;
 }
 
-std::string moved_text(const BaselineCase& base, const Observation& now) {
+std::string moved_text(const Observation& base, const Observation& now) {
   constexpr std::size_t kMaxMoved = 8;
   const std::vector<MovedAllocations> moved = moved_allocations(base.at_peak, now.at_peak);
   std::string text;
@@ -323,41 +317,7 @@ std::string moved_text(const BaselineCase& base, const Observation& now) {
   return text;
 }
 
-/// Returns the smaller peak of the two memory passes.
-std::optional<Size> min_peak(const Observation& observation) {
-  if (!observation.requested_peak_bytes) return std::nullopt;
-  return std::min(*observation.requested_peak_bytes,
-                  observation.second_pass_peak_bytes.value_or(*observation.requested_peak_bytes));
-}
-
-bool is_more(const std::optional<Size>& base, const std::optional<Size>& now) {
-  return base && now && *now > *base;
-}
-
-/// Returns whether a figure grew by more than --allow-growth and the suite's allow_growth cover.
-bool is_exceeded(const GrowthAllowance& allowed, const Limits& limits, const std::optional<Size>& base,
-                 const std::optional<Size>& now) {
-  return base && now && allowed.is_exceeded(*base, *now) && !limits.covers_growth(*base, *now);
-}
-
-/// Returns whether the peak shrank in both memory passes by more than the suite's allow_shrinking covers.
-bool shrank_too_far(const Limits& limits, const std::optional<Size>& base, const Observation& now) {
-  if (!base || !now.requested_peak_bytes) return false;
-  const Size max_peak =
-      std::max(*now.requested_peak_bytes, now.second_pass_peak_bytes.value_or(*now.requested_peak_bytes));
-  return limits.shrank_too_far(*base, max_peak);
-}
-
-/// Returns the allowance that covers the growth: `allowed growth: 5 % (allow_growth)`.
-std::string growth_note(const GrowthAllowance& allowed, const Limits& limits, const BaselineCase& base,
-                        const Observation& now) {
-  const bool is_option = !is_exceeded(allowed, {}, base.requested_peak_bytes, min_peak(now)) &&
-                         !is_exceeded(allowed, {}, base.setup_bytes, now.setup_bytes);
-  return is_option ? allowed.note()
-                   : fmt::format("allowed growth: {} (allow_growth of the suite)", limits.growth->text);
-}
-
-Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const Observation& now,
+Verdict judge_case(const PlannedCase& planned, const Observation& base, const Observation& now,
                    const GrowthAllowance& allowed) {
   Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
   const bool was_ok = base.outcome == Outcome::ok;
@@ -386,18 +346,21 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
   if (base.requested_peak_bytes && now.requested_peak_bytes) {
     verdict.figure = static_cast<double>(*now.requested_peak_bytes - *base.requested_peak_bytes);
   }
-  std::string text = change_text("peak", base.requested_peak_bytes, now.requested_peak_bytes);
-  const std::string setup = change_text("setup", base.setup_bytes, now.setup_bytes);
-  if (!setup.empty()) text += (text.empty() ? "" : "; ") + setup;
-  if (text.empty()) return verdict;
-  text += moved_text(base, now);
-  const bool grew =
-      is_more(base.requested_peak_bytes, min_peak(now)) || is_more(base.setup_bytes, now.setup_bytes);
-  const bool is_unsteady = !grew && is_more(base.requested_peak_bytes, now.requested_peak_bytes);
+  const std::vector<Figure> figures = changed_figures(base, now);
+  if (figures.empty()) return verdict;
   const Limits& limits = planned.limits;
-  const bool grew_too_far = is_exceeded(allowed, limits, base.requested_peak_bytes, min_peak(now)) ||
-                            is_exceeded(allowed, limits, base.setup_bytes, now.setup_bytes);
-  const bool is_too_small = shrank_too_far(limits, base.requested_peak_bytes, now);
+  std::string text;
+  bool grew = false, is_over_option = false, grew_too_far = false, is_unsteady = false, is_too_small = false;
+  for (const Figure& one : figures) {
+    text += (text.empty() ? "" : "; ") + one.text();
+    grew = grew || one.steady > one.base;
+    is_unsteady = is_unsteady || (one.now > one.base && one.steady == one.base);
+    const bool is_over = allowed.is_exceeded(one.base, one.steady);
+    is_over_option = is_over_option || is_over;
+    grew_too_far = grew_too_far || (is_over && !limits.covers_growth(one.base, one.steady));
+    is_too_small = is_too_small || (one.is_peak && limits.shrank_too_far(one.base, one.steady));
+  }
+  text += moved_text(base, now);
   verdict.judgement = grew_too_far || is_too_small ? Judgement::fail : Judgement::warning;
   std::string what = "shrank: ";
   if (grew_too_far) {
@@ -405,7 +368,9 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
   } else if (is_too_small) {
     what = fmt::format("shrank by more than allow_shrinking ({}): ", limits.shrinking->text);
   } else if (grew) {
-    what = growth_note(allowed, limits, base, now) + ": ";
+    what = is_over_option
+               ? fmt::format("allowed growth: {} (allow_growth of the suite): ", limits.growth->text)
+               : allowed.note() + ": ";
   } else if (is_unsteady) {
     what = "unsteady: in one memory pass, ";
   }

@@ -13,20 +13,11 @@
 
 namespace peakmark {
 
-/// The bytes of a case when the baseline was written.
-struct BaselineCase {
-  Size version = 1;  ///< Observation::version
-  Outcome outcome = Outcome::ok;
-  std::optional<Size> requested_peak_bytes;
-  std::optional<Size> setup_bytes;
-  std::vector<PeakEntry> at_peak;  ///< sorted by name, kind and bytes
-
-  bool operator==(const BaselineCase&) const = default;
-};
-
 /// The bytes of each case of a run, with which later runs are compared if there is no history.
 struct Baseline {
-  std::map<std::string, BaselineCase> cases;  ///< by name
+  /// By name. Each has version, outcome, requested_peak_bytes, setup_bytes, and at_peak sorted by name, kind
+  /// and bytes.
+  std::map<std::string, Observation> cases;
 };
 
 /// Returns the baseline of a run. Throws UsageError if the run is incomplete: its missing cases would be new

@@ -50,8 +50,10 @@ TEST(Baseline, HasALineACaseByName) {
       "{\"peakmark_baseline\":1}\n"
       "{\"case\":\"op/a/opencl\",\"outcome\":\"out_of_memory\",\"requested_peak_bytes\":null,"
       "\"setup_bytes\":null,\"at_peak\":[]}\n"
-      "{\"case\":\"op/b/opencl/n:20\",\"outcome\":\"ok\",\"requested_peak_bytes\":2048,\"setup_bytes\":0,"
-      "\"at_peak\":[[\"\",\"image\",512],[\"block\",\"buffer\",256,2],[\"output\",\"buffer\",1024]]}\n");
+      R"({"case":"op/b/opencl/n:20","outcome":"ok","requested_peak_bytes":2048,"setup_bytes":0,"at_peak":)"
+      R"([{"name":"","kind":"image","bytes":512},{"name":"block","kind":"buffer","bytes":256},)"
+      R"({"name":"block","kind":"buffer","bytes":256},{"name":"output","kind":"buffer","bytes":1024}]})"
+      "\n");
 }
 
 TEST(Baseline, ComesBackAsItWas) {
@@ -68,9 +70,10 @@ TEST(Baseline, AnErrorNamesItsPlace) {
               AllOf(StartsWith("line 1: unsupported baseline version: 2"), HasSubstr("--update-baseline")));
   EXPECT_THAT(message_of(head + "<<<<<<< ours\n"), StartsWith("line 2: "));
   EXPECT_THAT(message_of(head + line + "[]}\n" + line + "[]}\n"), StartsWith("line 3: duplicate case: a"));
-  EXPECT_THAT(message_of(head + line + "[[\"x\",\"buffer\"]]}\n"), HasSubstr("[name, kind, bytes]"));
-  EXPECT_THAT(message_of(head + line + "[[\"x\",\"buffer\",1,0]]}\n"), HasSubstr("1 to 1000000"));
-  EXPECT_THAT(message_of(head + line + "[[\"x\",\"buffer\",1.5]]}\n"), HasSubstr("must be an integer"));
+  EXPECT_THAT(message_of(head + line + "[{\"name\":\"x\",\"kind\":\"buffer\"}]}\n"),
+              HasSubstr("'bytes' not found"));
+  EXPECT_THAT(message_of(head + line + "[{\"name\":\"x\",\"kind\":\"buffer\",\"bytes\":1.5}]}\n"),
+              HasSubstr("must be an integer"));
   EXPECT_THAT(message_of(head + "{\"case\":\"a\",\"outcome\":\"fine\"}\n"),
               HasSubstr("unknown outcome 'fine'"));
 }
@@ -103,7 +106,7 @@ class UpdatedBaseline : public testing::Test {
   BaselineUpdate update(const peakmark::Run& run, bool prune = false) const {
     return update_baseline({run}, path_, prune);
   }
-  [[nodiscard]] const BaselineCase& at(const std::string& name) const { return baseline().cases.at(name); }
+  [[nodiscard]] const Observation& at(const std::string& name) const { return baseline().cases.at(name); }
   [[nodiscard]] const Baseline& baseline() const {
     baseline_ = read_baseline(path_);
     return baseline_;

@@ -7,6 +7,8 @@
 // For .cpp files only.
 namespace peakmark {
 
+json_fields::Json to_json(Outcome outcome);
+void read(const json_fields::Json& json, Outcome& outcome);
 /// Returns the object `peakmark` of a case's row in a run file, which is also the line that a worker writes.
 json_fields::Json to_json(const Observation& observation);
 /// Throws nlohmann's exceptions, naming the field, and UsageError for an unknown outcome.
