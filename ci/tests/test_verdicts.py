@@ -274,7 +274,7 @@ ENDINGS = [
     ("was `ok`, now `out_of_memory`", BUFFER.replace("4096", "1 << 20"), 0),
     ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", f"{BUFFER}; import os; os.abort()", 3),
     ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", f"{BUFFER}; import sys; sys.exit(78)", 3),
-    ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", "while True: pass", 3),
+    ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", "import signal; signal.pause()", 3),
 ]
 
 
