@@ -46,11 +46,6 @@ class Finding:
         """The date of the change's run, which may have been left out of the device's runs."""
         return self.change.date or self.device.runs[self.at].date
 
-    @property
-    def commit(self) -> str:
-        """The commit of the change's run; empty if unknown."""
-        run = self.device.runs[self.at]
-        return run.commit if run.id == self.change.run else self.change.commit
 
 @dataclass
 class CaseStatus:

@@ -101,7 +101,7 @@ def metrics_report(assessment: Assessment) -> str:
 
 def _issue(group: Group, member, path: str, several_devices: bool) -> dict:
     status, finding = member.status, member.finding
-    what = Group(group.entry, [member]).summary(several_devices)
+    what = Group(group.entry, [member]).member_summary(member, several_devices)
     check = f"peakmark-{group.state}" + (f"-{finding.change.metric.replace('_', '-')}" if finding else "")
     # Constant as long as the change exists: GitLab recognises known issues by it.
     identity = "\0".join(
@@ -109,7 +109,7 @@ def _issue(group: Group, member, path: str, several_devices: bool) -> dict:
     )
     return {
         "description": f"{plain(status.history.case)}: {STATES[group.state]}: "
-        + change_text(what, finding.change.allocations if finding else []),
+        + change_text(what, finding.change.cause if finding else []),
         "check_name": check,
         "fingerprint": hashlib.sha256(identity.encode("utf-8")).hexdigest(),
         "severity": _SEVERITIES[group.state],

@@ -76,18 +76,3 @@ def two_values(metric: str, one: float | int | str | None, other: float | int | 
         if texts[0] != texts[1]:
             break
     return texts
-
-
-def levels_text(metric: str, before: float | int | str | None, after: float | int | str | None) -> str:
-    """Returns `6.75 MiB → 6.8 MiB`, `308.1 KiB → 308.1 KiB +1 B`."""
-    return " → ".join(two_values(metric, before, after))
-
-
-def relative_text(relative: float | None) -> str:
-    """Returns `+5.2 %`; with one significant digit below 0.05 %, so that a change is never shown as 0."""
-    if relative is None:
-        return "from 0"
-    percent = 100 * relative
-    if percent and abs(percent) < 0.05:
-        return f"{percent:+.1g} %".replace("-", "−")
-    return f"{percent:+.1f} %".replace("-", "−")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .assessment import STATES, Assessment, CaseStatus, Finding
-from .common import metric_name, quantity, short_commit
+from .common import metric_name, quantity
 from .trend_file import FindingEntry
 
 SECTIONS = ("new", "open", "recent", "closed")
@@ -51,42 +51,26 @@ class Group:
 
     @property
     def short_text(self) -> str:
-        """`padding/coords1d: peak +25.0 %, 12 cases on 2 devices`"""
+        """`padding/coords1d: peak 4 MiB → 5 MiB (+1048576 B), 12 cases on 2 devices`"""
         finding = self.first.finding
-        what = STATES[self.state]
-        if finding is not None:
-            what = f"{metric_name(finding.change.metric)} {finding.change.step}"
+        what = f"{metric_name(finding.change.metric)} {finding.change.levels}" if finding else STATES[self.state]
         cases = f", {quantity(len(self.members), 'case')}" if len(self.members) > 1 else ""
         devices = f" on {len(self.devices)} devices" if len(self.devices) > 1 else ""
         return f"{self.name}: {what}{cases}{devices}"
 
     def summary(self, several_devices: bool) -> str:
-        """`peak +6.2 % to +25.0 %, since 2026-09-03, commit 12ab34cd56ef`"""
-        finding = self.first.finding
+        """`peak +256 B to +1024 B, since 2026-09-03, commit 12ab34cd56ef`"""
+        return self._summary(self.entry.summary, several_devices)
+
+    def member_summary(self, member: Member, several_devices: bool) -> str:
+        """Returns the same for one case."""
+        return self._summary(member.finding.change.summary if member.finding else member.levels, several_devices)
+
+    def _summary(self, text: str, several_devices: bool) -> str:
         several = f"{len(self.devices)} devices: " if len(self.devices) > 1 else ""
         where = f", on {several}{', '.join(self.devices)}" if several_devices else ""
-        if finding is None:
-            reasons = list(dict.fromkeys(member.levels for member in self.members))
-            return f"{reasons[0]}{', and more' if len(reasons) > 1 else ''}{where}"
-        if len(self.members) == 1:
-            what = self.first.levels
-        else:
-            texts = [member.finding.change.step for member in (self.members[-1], self.first)]
-            what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
-        commit = f", commit {short_commit(finding.commit)}" if finding.commit else ""
-        if commit and finding.change.commit_text:
-            commit += f" ({finding.change.commit_text})"
-        raised = finding.change.raised[:10]
-        since = finding.date[:10]
-        reported = f", reported on {raised}" if raised and raised != since else ""
-        resolutions = list(dict.fromkeys(member.finding.change.resolution for member in self.members))
-        resolution = f"; {resolutions[0]}{', and more' if len(resolutions) > 1 else ''}" if resolutions[0] else ""
-        days = sorted({member.finding.date[:10] for member in self.members})
-        if len(days) > 1:
-            since = f"{days[0]} to {days[-1]}"
-            commit = reported = ""
-        new = "new: " if self.entry.new else ""
-        return f"{new}{metric_name(finding.change.metric)} {what}, since {since}{commit}{reported}{where}{resolution}"
+        metric = f"{metric_name(self.entry.metric)} " if self.entry.metric else ""
+        return f"{'new: ' if self.entry.new else ''}{metric}{text}{where}"
 
     def hints(self, assessment: Assessment) -> list[str]:
         """Returns other problems of the first case, and changes of the environment that may be the cause."""

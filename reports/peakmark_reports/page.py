@@ -66,7 +66,7 @@ class _Groups:
                 "link": self._link(member),
                 "device": f"on {member.status.device.label}" if len(group.devices) > 1 else "",
                 "levels": member.levels,
-                "allocations": member.finding.change.allocations if member.finding else [],
+                "allocations": member.finding.change.cause if member.finding else [],
             }
             for member in group.members[: MAX_MEMBERS + 1]
         ]

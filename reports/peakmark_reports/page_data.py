@@ -127,7 +127,7 @@ def _change(finding: Finding) -> dict[str, Any]:
         "levels": change.levels,
         "resolution": change.resolution,
         "new": change.new,
-        "allocations": change.allocations[:20],
+        "allocations": change.cause[:20],
     }
 
 

@@ -107,7 +107,7 @@ class Difference:
 
     @property
     def allocations(self) -> list[str]:
-        return [text for one in self.changes for text in one.allocations]
+        return [text for one in self.changes for text in one.cause]
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,11 @@ def _differences(rows: list[dict[str, Any]]) -> list[Difference]:
     for name, figures in by_case.items():
         # The page of a history names the sides of a step so.
         changes = [
-            parse_change(row | {"before": row["base"], "after": row["new"], "section": ""})
+            parse_change(
+                row
+                | {"before": row["base"], "after": row["new"], "section": "", "summary": "", "resolution": ""}
+                | {"cause": [one["text"] for one in row["allocations"] or []] or list(filter(None, [row.get("message")]))}
+            )
             for row in figures
             if row["verdict"] not in ("same", None)
         ]

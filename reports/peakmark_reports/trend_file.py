@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .common import InputError, levels_text, quantity, relative_text, short_commit, value_text
+from .common import InputError
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
@@ -19,10 +19,7 @@ class TrendFileError(InputError):
 
 @dataclass(frozen=True)
 class Change:
-    """A new level of one metric of one case. `run` is the first run of that level, `raised` the date when it was first reported.
-
-    `state` is `open`, `accepted`, `recovered` or `past`; empty for suspicions that the next run confirms or drops.
-    """
+    """A new level of one metric of one case. `run` is the first run of that level. Texts are those of peakmark."""
 
     case: str
     device: str
@@ -30,33 +27,27 @@ class Change:
     metric: str
     run: str
     date: str
-    raised: str
     relative: float | None
     verdict: str
-    state: str
     before: float | int | str | None
     """A word if the metric is the outcome."""
     after: float | int | str | None
-    allocations: list[str]
+    levels: str
+    """`6.75 MiB → 7.1 MiB (+367002 B)`"""
+    cause: list[str]
     """What changed at the peak; for an outcome, its message."""
+    summary: str = ""
+    """`levels`, and since when: `6.75 MiB → 7.1 MiB (+367002 B), since 2026-09-03, commit 12ab34cd56ef`."""
+    resolution: str = ""
+    """The reason why it needs no attention; empty if it needs attention or is an improvement."""
     new: bool = False
     """Since the previous run."""
     commit: str = ""
     """The first bad one."""
     commit_before: str = ""
     """The last good one."""
-    commit_text: str = ""
-    """`3 commits, the last: Pad rows, by Ada`: facts from git about the commits; empty if unknown."""
-    recovered: str = ""
-    """`2026-02-03, commit 1a2b3c4d5e6f: Free the copy, by Ada`: what ended a regression; empty if unknown."""
-    now: float | int | str | None = None
-    """The present level of an open regression that was undone in part."""
-    relative_now: float | None = None
-    """That of `now`."""
     section: str = ""
     """Where reports show it: `new`, `open` (both need attention), `recent`, `closed`."""
-    accepted: str = ""
-    """`accepted by ada on 2026-02-12: needed`; empty if it is not accepted."""
     environment: tuple[str, ...] = ()
     """What of the environment changed between the two levels."""
 
@@ -64,31 +55,6 @@ class Change:
     def open(self) -> bool:
         """True if it needs attention."""
         return self.section in ("new", "open")
-
-    @property
-    def resolution(self) -> str:
-        """The reason why it needs no attention; empty if it needs attention or is an improvement."""
-        if self.state == "accepted":
-            return self.accepted
-        if self.state != "recovered":
-            return ""
-        return f"recovered on {self.recovered}" if self.recovered else "recovered since"
-
-    @property
-    def step(self) -> str:
-        """`+5.2 %`; undone in part `+100.0 %, now +50.0 %`; of an outcome `out of memory`."""
-        if self.metric == "outcome":
-            return str(self.after).replace("_", " ")
-        now = "" if self.now is None else f", now {relative_text(self.relative_now)}"
-        return relative_text(self.relative) + now
-
-    @property
-    def levels(self) -> str:
-        """`6.75 MiB → 7.1 MiB (+5.2 %)`; of an outcome `ok → out of memory`."""
-        levels = levels_text(self.metric, self.before, self.after)
-        if self.now is not None:
-            levels += f", now {value_text(self.metric, self.now)}"
-        return levels if self.metric == "outcome" else f"{levels} ({self.step})"
 
     @property
     def is_decided(self) -> bool:
@@ -140,6 +106,8 @@ class FindingEntry:
     """The id for `trends accept --finding`; empty without a change."""
     machine: str
     """Why the machine is suspected: nearly all cases of a run took one step. Empty otherwise."""
+    summary: str
+    """The levels of a single change, else the steps, and since when; the reasons of cases without a change."""
 
 
 @dataclass(frozen=True)
@@ -210,39 +178,9 @@ class Trends:
         return self.commit_url.replace("{commit}", hash_)
 
 
-def _level(metric: str, value: Any) -> float | int | str | None:
-    return text(value) if metric == "outcome" else finite(value)
-
-
-def _commit_text(entry: dict[str, Any]) -> str:
-    subject, author = text(entry.get("commit_subject")), text(entry.get("commit_author"))
-    return ", ".join([*([subject] if subject else []), *([f"by {author}"] if author else [])])
-
-
-def _commits_text(entry: dict[str, Any]) -> str:
-    commit, count = _commit_text(entry), entry.get("commits_between")
-    several = quantity(count, "commit") if isinstance(count, int) and (count > 1 or not commit) else ""
-    return f"{several}, the last: {commit}" if several and commit else several or commit
-
-
-def _recovered_text(entry: dict[str, Any] | None) -> str:
-    if not entry:
-        return ""
-    commit = text(entry.get("commit"))
-    words = [text(entry.get("date"))[:10], *([f"commit {short_commit(commit)}"] if commit else [])]
-    return ": ".join(filter(None, [", ".join(words), _commit_text(entry)]))
-
-
-def _accepted_text(entry: dict[str, Any] | None) -> str:
-    if not entry:
-        return ""
-    when = text(entry.get("when"))[:10]
-    return f"accepted by {text(entry.get('who')) or 'unknown'}{f' on {when}' if when else ''}: {text(entry.get('reason'))}"
-
-
 def parse_change(entry: dict[str, Any]) -> Change:
     """Returns an entry of `changes`."""
-    message = text(entry.get("message"))
+    is_outcome = entry["metric"] == "outcome"
     return Change(
         case=text(entry["case"]),
         device=text(entry.get("device")),
@@ -250,25 +188,18 @@ def parse_change(entry: dict[str, Any]) -> Change:
         metric=text(entry["metric"]),
         run=text(entry.get("run")),
         date=text(entry.get("date")),
-        raised=text(entry.get("raised")),
         relative=finite(entry.get("relative")),
         verdict=text(entry["verdict"]),
-        state=text(entry.get("state")),
-        before=_level(entry["metric"], entry.get("before")),
-        after=_level(entry["metric"], entry.get("after")),
-        # Formulas say more than the sizes of one case.
-        allocations=([message] if message else [])
-        or [text(one) for one in entry.get("formulas") or []]
-        or [text(one["text"]) for one in entry.get("allocations") or []],
+        before=text(entry["before"]) if is_outcome else finite(entry["before"]),
+        after=text(entry["after"]) if is_outcome else finite(entry["after"]),
+        levels=text(entry["levels"]),
+        cause=[text(one) for one in entry["cause"]],
+        summary=text(entry["summary"]),
+        resolution=text(entry["resolution"]),
         new=entry.get("new") is True,
         commit=text(entry.get("commit")),
         commit_before=text(entry.get("commit_before")),
-        commit_text=_commits_text(entry),
-        recovered=_recovered_text(entry.get("recovered")),
-        now=_level(entry["metric"], entry.get("now")) if entry.get("now") is not None else None,
-        relative_now=finite(entry.get("relative_now")),
         section=text(entry["section"]),
-        accepted=_accepted_text(entry.get("accepted")),
         environment=tuple(text(one) for one in entry.get("environment") or []),
     )
 
@@ -288,6 +219,7 @@ def _finding(entry: dict[str, Any], changes: list[Change]) -> FindingEntry:
         compare=text(entry["compare"]),
         id=text(entry["finding"]),
         machine=text(entry["machine"]),
+        summary=text(entry["summary"]),
     )
 
 

@@ -54,10 +54,12 @@ def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
     where = history_run(at)
     one = {
         "case": case_name, "device": DEVICE, "backend": "opencl", "metric": "requested_peak_bytes",
-        "run": where["id"], "date": where["date"], "raised": where["date"], "before": PEAK, "after": PEAK + 4096,
+        "run": where["id"], "date": where["date"], "before": PEAK, "after": PEAK + 4096,
         "relative": 4096 / PEAK, "verdict": "regression", "state": "open",
-        "allocations": [{"text": "added: flags (buffer), 4096 B"}],
+        "cause": ["added: flags (buffer), 4096 B"], "resolution": None,
     } | more
+    levels = f"{one['before']} → {one['after']}"
+    one = {"levels": levels, "summary": f"{levels}, since {one['date'][:10]}"} | one
     is_open = (one["verdict"], one["state"]) in (("regression", "open"), ("suspicious", None))
     is_recent = one["verdict"] in ("improvement", "recovery") and one["state"] == "past"
     return {"section": ("new" if one.get("new") else "open") if is_open else "recent" if is_recent else "closed"} | one
@@ -69,6 +71,7 @@ def finding(places: list[int], changes: list[dict], **more: Any) -> dict[str, An
     return {
         "finding": None, "section": first["section"], "verdict": first["verdict"], "metric": first["metric"],
         "new": first.get("new", False), "members": places, "with_it": [], "devices": [], "compare": None, "machine": None,
+        "summary": first["summary"],
         "variants": list(dict.fromkeys("/".join(changes[place]["case"].split("/")[:2]) for place in places)),
     } | more
 
@@ -79,7 +82,8 @@ def case_finding(status: dict) -> dict[str, Any]:
     part = {"device": status["device"], "backend": status["backend"], "cases": [status["case"]]}
     return {
         "finding": None, "section": section, "verdict": status["state"], "metric": None, "new": section == "recent", "members": [],
-        "with_it": [], "devices": [part], "compare": None, "machine": None, "variants": ["/".join(status["case"].split("/")[:2])],
+        "with_it": [], "devices": [part], "compare": None, "machine": None, "summary": status["texts"][0] if status["texts"] else "",
+        "variants": ["/".join(status["case"].split("/")[:2])],
     }
 
 

@@ -23,6 +23,7 @@ def figure(case: str, status: str, base: Any, new: Any, verdict: str, metric: st
     return {
         "case": case, "base_case": case, "status": status, "metric": metric, "base": base, "new": new,
         "relative": None if isinstance(base, str) else (new - base) / base, "interval": None, "verdict": verdict, "allocations": None,
+        "levels": f"{base} -> {new}",
     } | more
 
 

@@ -16,9 +16,9 @@ def several():
     cases = [case(f"padding/{name}", 30) for name in ("grew", "slower", "better", "steady", HOSTILE)]
     changes = [
         change("padding/grew", 20),
-        change("padding/slower", 29, metric="gpu_time_ns", verdict="suspicious", state=None, relative=0.05, allocations=None),
+        change("padding/slower", 29, metric="gpu_time_ns", verdict="suspicious", state=None, relative=0.05),
         change("padding/better", 20, verdict="improvement", state="past", relative=-0.1),
-        change(f"padding/{HOSTILE}", 20, allocations=[{"text": HOSTILE}]),
+        change(f"padding/{HOSTILE}", 20, cause=[HOSTILE]),
     ]
     return assessed([*cases, crashed], changes, states=[state("padding/crashed", "failed", "crashed")])
 

@@ -8,7 +8,7 @@ from peakmark_reports.__main__ import main
 from peakmark_reports.overview import counts, named_groups, overview
 from peakmark_reports.page import render_page
 from peakmark_reports.page_data import entries
-from sample_history import assessed, case, change, device_cases, finding, history_run, series_text, state, trends_text, write_files
+from sample_history import PEAK, assessed, case, change, device_cases, finding, history_run, series_text, state, trends_text, write_files
 from test_report_page import Parsed, read_data
 
 DEVICES = ("a device", "b device")
@@ -59,10 +59,10 @@ def test_a_cause_on_two_devices_is_one_finding(is_new):
     assessment = team(changes, findings=[shared])
     of = entries([assessment])
     (group,) = named_groups(of)[0][section]
-    assert group.group.short_text == "padding/old: peak +50.0 %, 2 cases on 2 devices"
+    assert group.group.short_text == f"padding/old: peak {PEAK} → {PEAK + 4096}, 2 cases on 2 devices"
     assert (group.anchor, group.is_new) == ("finding-fedcba987654", is_new)
     assert group.group.summary(True) == (
-        f"{'new: ' if is_new else ''}peak +0.1 % to +50.0 %, since 2026-02-02, commit 000000000000, on 2 devices: b device, a device"
+        f"{'new: ' if is_new else ''}peak {PEAK} → {PEAK + 4096}, since 2026-02-02, on 2 devices: b device, a device"
     )
     assert [[one.anchor for one in row.open] for row in overview(of, named_groups(of))] == [["finding-fedcba987654"]] * 2
     page = Parsed(render_page(of, assessment, [], [], "a title"))

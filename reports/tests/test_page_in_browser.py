@@ -27,7 +27,7 @@ def _history() -> tuple[str, str]:
     for values in grew["series"].values():
         values[50] = None
     driver = {"run": history_run(30)["id"], "date": history_run(30)["date"], "device": "a device", "what": "driver", "before": "1.0", "after": "2.0"}
-    changes = [change(GREW, 40), change(cases[-1]["case"], 40, allocations=[{"text": HOSTILE}])]
+    changes = [change(GREW, 40), change(cases[-1]["case"], 40, cause=[HOSTILE])]
     return series_text(runs, cases), trends_text(changes, environment_changes=[driver])
 
 
@@ -126,7 +126,7 @@ def test_an_address_opens_a_case(page, report):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     assert page.evaluate("document.activeElement.textContent") == GREW
     text = page.evaluate("document.querySelector('.detail').textContent")
-    assert "regression 2026-02-13: peak 6.75 MiB → 6.754 MiB (+0.1 %)" in text
+    assert f"regression 2026-02-13: peak {PEAK} → {PEAK + 4096}" in text
     assert "added: flags (buffer), 4096 B" in text
     charts = page.evaluate("[...document.querySelectorAll('.detail h4')].map((one) => one.textContent)")
     assert charts == ["Peak", "Time", "Peak / estimate"]

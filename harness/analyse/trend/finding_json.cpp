@@ -85,6 +85,7 @@ Json finding_json(const CommonFinding& common) {
              {"now", worst.now ? level_json(worst.metric, *worst.now) : Json(nullptr)},
              {"relative_now", or_null(worst.relative_now())},
              {"machine", json_fields::null_if_empty(machine_text(history, finding))},
+             {"summary", progress_text(common)},
              {"why", why_text(device, finding, console_style())},
              {"compare", json_fields::null_if_empty(compare_command(history, finding))},
              {"cases", Json::array()},

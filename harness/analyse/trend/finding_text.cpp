@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/difference.hpp"
@@ -29,11 +30,25 @@ class Reasons {
 constexpr std::size_t kMaxAllocations = 6;
 constexpr std::size_t kMaxMessage = 400;
 
+/// Returns what differs at the peak, a sentence each. Formulas say more than the sizes of one case.
+std::vector<std::string> allocation_texts(const Change& change) {
+  if (!change.formulas.empty() || !change.allocations) return change.formulas;
+  std::vector<std::string> texts;
+  for (const MovedAllocations& one : *change.allocations) texts.push_back(in_words(one));
+  return texts;
+}
+
+/// Returns ` (3 commits, the last: Pad rows, by Ada)`; empty if nothing is known of the commits.
+std::string commits_note(const HistoryRun& before, const HistoryRun& after, const TextStyle& style) {
+  const std::optional<std::int64_t> count = commits_between(before, after);
+  const std::string text = commit_text(after, style);
+  std::string note = count && (*count > 1 || text.empty()) ? quantity(*count, "commit") : "";
+  if (!text.empty()) note += (note.empty() ? "" : ", the last: ") + text;
+  return note.empty() ? "" : " (" + note + ")";
+}
+
 void add_moved_allocations(const Change& change, const TextStyle& style, Reasons& reasons) {
-  std::vector<std::string> all = change.formulas;
-  if (all.empty() && change.allocations) {
-    for (const MovedAllocations& one : *change.allocations) all.push_back(in_words(one));
-  }
+  const std::vector<std::string> all = allocation_texts(change);
   for (std::size_t i = 0; i < std::min(all.size(), kMaxAllocations); ++i) reasons.add(style.text(all[i]));
   if (all.size() > kMaxAllocations)
     reasons.add(style.text(fmt::format("and {} more (--json has all)", all.size() - kMaxAllocations)));
@@ -45,12 +60,8 @@ void add_commits(const DeviceTrends& device, const Change& change, const TextSty
   const HistoryRun& after = device.history->runs[change.first];
   if (before.commit.empty() || after.commit.empty()) return;
   if (before.commit == after.commit) return reasons.add("same commit " + style.commit(after.commit));
-  const std::optional<std::int64_t> count = commits_between(before, after);
-  const std::string text = commit_text(after, style);
-  std::string more = count && (*count > 1 || text.empty()) ? quantity(*count, "commit") : "";
-  if (!text.empty()) more += (more.empty() ? "" : ", the last: ") + text;
   reasons.add(style.commit(before.commit) + ".." + style.commit(after.commit) +
-              (more.empty() ? "" : " (" + more + ")"));
+              commits_note(before, after, style));
 }
 
 }  // namespace
@@ -134,20 +145,76 @@ std::string range_text(const std::vector<const Change*>& changes) {
 
 }  // namespace
 
-std::string steps_text(const Finding& finding) {
-  std::string steps = range_text(finding.changes);
+std::string steps_text(const std::vector<const Change*>& changes) {
+  std::string steps = range_text(changes);
   const bool is_undone_in_part =
-      std::ranges::any_of(finding.changes, [](const Change* change) { return change->now.has_value(); });
+      std::ranges::any_of(changes, [](const Change* change) { return change->now.has_value(); });
   if (!is_undone_in_part) return steps;
   std::vector<Change> present;
-  present.reserve(finding.changes.size());
+  present.reserve(changes.size());
   std::vector<const Change*> shown;
-  for (const Change* const change : finding.changes) {
+  for (const Change* const change : changes) {
     present.push_back(*change);
     present.back().after = change->now.value_or(change->after);
     shown.push_back(&present.back());
   }
   return steps + ", now " + range_text(shown);
+}
+
+std::string levels_text(const Change& change) {
+  return fmt::format("{} → {} ({})", level_texts(change).first, after_text(change), steps_text({&change}));
+}
+
+std::vector<std::string> cause_texts(const Change& change) {
+  std::vector<std::string> texts = allocation_texts(change);
+  if (!change.message.empty()) texts.push_back(change.message);
+  return texts;
+}
+
+std::string resolution_text(const DeviceHistory& history, const Change& change) {
+  const TextStyle style = console_style();
+  if (change.acceptance) {
+    const Acceptance& one = history.acceptances[*change.acceptance];
+    return plain_text(fmt::format("accepted by {} on {}: {}", one.who, day(one.when), one.reason));
+  }
+  if (!change.recovered_in) return change.state == State::recovered ? "recovered gradually" : "";
+  const HistoryRun& run = history.runs[*change.recovered_in];
+  std::string text = fmt::format("fixed in run {} ({})", style.text(run.id), day(run.date));
+  if (!run.commit.empty()) text += ", commit " + style.commit(run.commit);
+  const std::string commit = commit_text(run, style);
+  return commit.empty() ? text : text + ": " + commit;
+}
+
+std::string progress_text(const CommonFinding& common) {
+  const DeviceHistory& history = *common.device->history;
+  const Finding& finding = common.finding;
+  const Change& worst = finding.worst();
+  const HistoryRun& run = history.runs[worst.first];
+  std::set<std::string> days;
+  std::vector<std::string> resolutions;
+  for (const DeviceFinding& part : common.parts) {
+    for (const Change* const change : part.finding.changes) {
+      days.insert(day(part.device->history->runs[change->first].date));
+      std::string resolution = resolution_text(*part.device->history, *change);
+      if (std::ranges::find(resolutions, resolution) == resolutions.end())
+        resolutions.push_back(std::move(resolution));
+    }
+  }
+  std::string text = finding.changes.size() == 1 ? levels_text(worst) : steps_text(finding.changes);
+  if (days.size() > 1) {
+    text += fmt::format(", since {} to {}", *days.begin(), *days.rbegin());
+  } else {
+    text += ", since " + *days.begin();
+    if (!run.commit.empty()) {
+      text += ", commit " + plain_text(short_commit(run.commit)) +
+              commits_note(history.runs[worst.last_before], run, console_style());
+    }
+    const std::string reported = day(history.runs[worst.raised].date);
+    if (reported != *days.begin()) text += ", reported on " + reported;
+  }
+  if (!resolutions.front().empty())
+    text += "; " + resolutions.front() + (resolutions.size() > 1 ? ", and more" : "");
+  return text;
 }
 
 std::string machine_text(const DeviceHistory& history, const Finding& finding) {
@@ -208,9 +275,9 @@ std::string why_text(const DeviceTrends& device, const Finding& finding, const T
 
 std::string summary_text(const CommonFinding& finding) {
   const Change& worst = finding.finding.worst();
-  std::string text = fmt::format("{}: {}: {} {} → {} ({})", to_string(worst.verdict),
-                                 cases_text(finding.finding, console_style()), worst.metric,
-                                 level_texts(worst).first, after_text(worst), steps_text(finding.finding));
+  std::string text = fmt::format(
+      "{}: {}: {} {} → {} ({})", to_string(worst.verdict), cases_text(finding.finding, console_style()),
+      worst.metric, level_texts(worst).first, after_text(worst), steps_text(finding.finding.changes));
   if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
   const std::string why = why_text(*finding.device, finding.finding, console_style());
   if (!why.empty()) text += "; " + why;

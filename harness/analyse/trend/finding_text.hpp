@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyse/trend/common_findings.hpp"
 #include "analyse/trend/findings.hpp"
@@ -39,9 +40,19 @@ std::string after_text(const Change& change);
 /// Returns the step in bytes, as a difference of ratios, or in percent for times; for outcomes, `worse` or
 /// `better`.
 std::string step_text(const Change& change);
+/// Returns `15 MiB → 20 MiB (+5242880 B)`; undone in part `2 us → 4 us, now 3 us (+100.0 %, now +50.0 %)`.
+std::string levels_text(const Change& change);
+/// Returns the formulas or allocations that changed at the peak, or the message of a worse outcome.
+std::vector<std::string> cause_texts(const Change& change);
+/// Returns why a change needs no action: `accepted by ada on 2026-02-12: needed`, `fixed in run 7f3a
+/// (2026-09-03), commit 1a2b3c4d5e6f: Free the copy, by Ada`; empty for others, and for improvements.
+std::string resolution_text(const DeviceHistory& history, const Change& change);
+/// Returns levels or steps, and the course: `+256 B to +1024 B, since 2026-09-03, commit 1a2b3c4d5e6f (Pad
+/// rows, by Ada), reported on 2026-09-04; accepted by ada on 2026-09-05: needed`.
+std::string progress_text(const CommonFinding& finding);
 /// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`; if they were undone in
 /// part, `+100.0 %, now +50.0 %`.
-std::string steps_text(const Finding& finding);
+std::string steps_text(const std::vector<const Change*>& changes);
 /// Returns `padding/coords1d, 12 cases, largest: padding/coords1d/opencl/n:20`, or the name of a single case.
 std::string cases_text(const Finding& finding, const TextStyle& style);
 /// Returns `2 devices: GPU, CPU`, or the name of a single device.

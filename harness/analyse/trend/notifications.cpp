@@ -54,15 +54,6 @@ std::string new_id(const CommonFinding& finding) {
   return fingerprint.text().substr(0, kIdDigits);
 }
 
-/// Returns `fixed in run 7f3a (2026-09-03), commit 1a2b3c4d5e6f: Free the copy, by Ada`.
-std::string fixed_text(const HistoryRun& run) {
-  const TextStyle style = console_style();
-  std::string text = fmt::format("fixed in run {} ({})", style.text(run.id), day(run.date));
-  if (!run.commit.empty()) text += ", commit " + style.commit(run.commit);
-  const std::string commit = commit_text(run, style);
-  return commit.empty() ? text : text + ": " + commit;
-}
-
 Json begin_document(const char* event, const std::string& finding, const std::string& text) {
   Json json = json_fields::begin(format::kNotification);
   json["event"] = event;
@@ -232,9 +223,8 @@ class Search {
     const Change& worst = finding.finding.worst();
     const State state = worst.state.value_or(State::past);
     std::string text = fmt::format("{}: {}", to_string(state), summary_text(finding));
-    if (worst.recovered_in) text += "; " + fixed_text(finding.device->history->runs[*worst.recovered_in]);
-    if (worst.acceptance)
-      text += "; accepted: " + finding.device->history->acceptances[*worst.acceptance].reason;
+    if (const std::string resolution = resolution_text(*finding.device->history, worst); !resolution.empty())
+      text += "; " + resolution;
     Json json = begin_document("closed", id, text);
     json["reason"] = to_string(state);
     json["accepted"] = accepted_json(*finding.device->history, worst);

@@ -112,12 +112,45 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
   EXPECT_EQ(change.at("evidence"), "exact");
   EXPECT_TRUE(change.at("allocations").is_null());
   EXPECT_EQ(change.at("environment"), nlohmann::json({"driver"}));
+  EXPECT_EQ(change.at("levels"), "1 KiB → 1.25 KiB (+256 B)");
+  EXPECT_EQ(change.at("summary"), "1 KiB → 1.25 KiB (+256 B), since 2026-02-03, commit c2");
+  EXPECT_EQ(change.at("cause"), nlohmann::json::array());
+  EXPECT_TRUE(change.at("resolution").is_null());
   EXPECT_EQ(json.at("not_enough_data").at(0).at("runs"), 3);
   EXPECT_EQ(json.at("left_suite").at(0).at("case"), "a/gone");
   EXPECT_EQ(json.at("left_suite").at(0).at("new"), false) << "it left a day before the last";
   EXPECT_EQ(json.at("not_compared"), nlohmann::json::array());
   EXPECT_TRUE(json.at("accepted").at(0).at("date").is_null());
   EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
+}
+
+TEST_F(TrendReports, TheSummaryHasLevelsCommitsAndWhyNoActionIsNeeded) {
+  history_.runs[1].commit_text = {"Before", "Bob", 4};
+  history_.runs[2].commit_text = {"Pad rows", "Ada", 7};
+  std::vector<DeviceTrends> found = trends();
+  Change& change = found.front().trends.changes.front();
+  change.now = 1100;
+  change.allocations = {{"output", "buffer", 1024, 1280, 1}};
+  const std::string levels = "1 KiB → 1.25 KiB, now 1.074 KiB (+256 B, now +76 B)";
+  const std::string since = ", since 2026-02-03, commit c2 (3 commits, the last: Pad rows, by Ada)";
+  auto json = nlohmann::json::parse(json_of(found));
+  EXPECT_EQ(json.at("changes").at(0).at("levels"), levels);
+  EXPECT_EQ(json.at("changes").at(0).at("cause"), nlohmann::json({"grew: output (buffer), 1024 -> 1280 B"}));
+  EXPECT_EQ(json.at("findings").at(0).at("summary"), levels + since);
+
+  history_.acceptances = {{"a/b/cuda", "", "run2", "ada", "2026-02-09T00:00:00Z", "needed"}};
+  change.now.reset();
+  change.state = State::accepted;
+  change.acceptance = 0;
+  change.raised = 1;
+  Change other = change;
+  other.case_name = "a/b/cuda/n:2";
+  other.after = 1536;
+  found.front().trends.changes.push_back(other);
+  json = nlohmann::json::parse(json_of(found));
+  EXPECT_EQ(json.at("changes").at(0).at("resolution"), "accepted by ada on 2026-02-09: needed");
+  EXPECT_EQ(json.at("findings").at(0).at("summary"),
+            "+256 B to +512 B" + since + ", reported on 2026-02-02; accepted by ada on 2026-02-09: needed");
 }
 
 /// Returns the tests of a JUnit file by name.

@@ -10,6 +10,7 @@
 #include "analyse/trend/case_findings.hpp"
 #include "analyse/trend/changes.hpp"
 #include "analyse/trend/finding_json.hpp"
+#include "analyse/trend/finding_text.hpp"
 #include "analyse/trend/reports.hpp"
 #include "measure/compare/moved_fields.hpp"
 #include "measure/runfile/json_fields.hpp"
@@ -139,6 +140,10 @@ class Writer {
     entry["reference"] = json_fields::null_if_empty(change.reference);
     entry["allocations"] =
         change.allocations ? rows_json(moved_fields(), *change.allocations) : Json(nullptr);
+    entry["levels"] = levels_text(change);
+    entry["summary"] = progress_text(join_findings({{device_, {"", {}, {&change}, {}}}}));
+    entry["resolution"] = json_fields::null_if_empty(resolution_text(*history_, change));
+    entry["cause"] = cause_texts(change);
     entry["message"] = json_fields::null_if_empty(change.message);
     entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;
@@ -242,7 +247,11 @@ JsonRow row(const CaseFinding& finding) {
   const DeviceHistory& history = *finding.device->history;
   const CaseStatus& first = *finding.cases.front();
   Json::array_t cases;
+  std::string summary = fmt::format("{}", fmt::join(first.reasons(), "; "));
   for (const CaseStatus* const one : finding.cases) cases.push_back(one->case_name);
+  if (std::ranges::any_of(finding.cases,
+                          [&](const CaseStatus* one) { return one->reasons() != first.reasons(); }))
+    summary += ", and more";
   return {finding.section,
           finding.state,
           "",
@@ -257,6 +266,7 @@ JsonRow row(const CaseFinding& finding) {
            {"state", nullptr},
            {"new", first.is_news},
            {"machine", nullptr},
+           {"summary", summary},
            {"why", fmt::format("{}", fmt::join(first.reasons(), "; "))},
            {"compare", nullptr},
            {"cases", cases},

@@ -70,7 +70,7 @@ std::string after_cell(const FindingRow& row) {
 }
 
 std::string step_cell(const FindingRow& row) {
-  return steps_text(row.finding);
+  return steps_text(row.finding.changes);
 }
 
 /// Returns the days from the first to the last of these runs of the members.

@@ -127,6 +127,11 @@ ExitCode exit_code_of(const RunComparison& comparison);
 /// Returns `3 of 40 cases regressed: …`, the first line of every report.
 std::string headline(const RunComparison& comparison);
 
+/// Returns `1.2 MiB -> 1.5 MiB (+25.00 %)`; empty if a side has not measured it.
+std::string levels_text(const BytesComparison& bytes);
+/// Returns `1.2 ms -> 1.5 ms`.
+std::string levels_text(const TimeComparison& time);
+
 /// Returns a line for the console for each of the first names of cases, and how many more there are.
 std::string case_lines(const std::vector<std::string>& names);
 /// Returns the text for the console: the headline, a table for each status, remarks.

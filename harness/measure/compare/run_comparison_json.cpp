@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include "base/difference.hpp"
 #include "measure/compare/moved_fields.hpp"
 #include "measure/compare/run_comparison.hpp"
 #include "measure/runfile/observation_json.hpp"
@@ -35,6 +38,7 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   row["new"] = or_null(bytes.next);
   row["relative"] = or_null(bytes.relative);
   row["interval"] = nullptr;
+  row["levels"] = json_fields::null_if_empty(levels_text(bytes));
   row["verdict"] = bytes.change ? Json(to_string(*bytes.change)) : Json(nullptr);
   row["allocations"] =
       bytes.metric == "requested_peak_bytes" ? rows_json(moved_fields(), bytes.moved) : Json(nullptr);
@@ -51,6 +55,8 @@ Json metric_json(const CaseComparison& one, const MetricComparison& metric) {
   row["relative"] = or_null(metric.relative());
   row["interval"] = nullptr;
   const bool is_compared = metric.base && metric.next;
+  row["levels"] =
+      is_compared ? Json(fmt::format("{:.6g} -> {:.6g}", *metric.base, *metric.next)) : Json(nullptr);
   row["verdict"] = is_compared ? Json(metric.differs() ? "changed" : "same") : Json(nullptr);
   row["allocations"] = nullptr;
   row["better"] = json_fields::null_if_empty(metric.direction);
@@ -66,6 +72,8 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
   row["relative"] = of_change(&TimeChange::relative);
   row["interval"] = nullptr;
   if (change && change->interval) row["interval"] = {change->interval->low, change->interval->high};
+  row["levels"] = change ? Json(fmt::format("{} ({})", levels_text(time), format_change(change->relative, 1)))
+                         : Json(nullptr);
   row["verdict"] = to_string(time.verdict);
   row["allocations"] = nullptr;
   row["p"] = of_change(&TimeChange::p);
@@ -86,6 +94,7 @@ Json outcome_json(const CaseComparison& one) {
   row["new"] = to_string(one.new_outcome);
   row["relative"] = nullptr;
   row["interval"] = nullptr;
+  row["levels"] = fmt::format("{} -> {}", to_string(one.base_outcome), to_string(one.new_outcome));
   const bool is_same = one.base_outcome == one.new_outcome;
   row["verdict"] = one.is_lost() ? "lost" : is_same ? "skipped" : "changed";
   row["allocations"] = nullptr;

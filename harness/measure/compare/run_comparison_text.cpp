@@ -68,20 +68,13 @@ CaseGroups group_cases(const RunComparison& comparison) {
   return groups;
 }
 
-/// Returns `1.2 MiB -> 1.5 MiB (+25.00 %)`.
 std::string peak_cell(const CaseComparison& one) {
   const BytesComparison* const peak = one.find("requested_peak_bytes");
-  if (peak == nullptr || !peak->change) return "";
-  if (*peak->change == Change::same) return format_size(*peak->next);
-  return fmt::format("{} -> {}{}", format_size(*peak->base), format_size_beside(*peak->next, *peak->base),
-                     peak->relative ? " (" + format_change(*peak->relative, 2) + ")" : "");
+  return peak == nullptr ? "" : levels_text(*peak);
 }
 
-/// Returns `1.2 ms -> 1.5 ms`.
 std::string time_cell(const CaseComparison& one) {
-  if (!one.time || !one.time->change) return "";
-  const auto [base, next] = format_durations(one.time->change->base_ns, one.time->change->new_ns);
-  return fmt::format("{} -> {}", base, next);
+  return one.time ? levels_text(*one.time) : "";
 }
 
 /// Returns `98.7 -> 80.1`, in GB/s.
@@ -301,6 +294,19 @@ std::string names_markdown(const char* where, const std::vector<std::string>& na
 }
 
 }  // namespace
+
+std::string levels_text(const BytesComparison& bytes) {
+  if (!bytes.change) return "";
+  if (*bytes.change == Change::same) return format_size(*bytes.next);
+  return fmt::format("{} -> {}{}", format_size(*bytes.base), format_size_beside(*bytes.next, *bytes.base),
+                     bytes.relative ? " (" + format_change(*bytes.relative, 2) + ")" : "");
+}
+
+std::string levels_text(const TimeComparison& time) {
+  if (!time.change) return "";
+  const auto [base, next] = format_durations(time.change->base_ns, time.change->new_ns);
+  return fmt::format("{} -> {}", base, next);
+}
 
 std::string case_lines(const std::vector<std::string>& names) {
   constexpr std::size_t kMaxNames = 20;
