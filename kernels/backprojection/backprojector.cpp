@@ -217,11 +217,12 @@ void Backprojector::operator()(const DeviceArray& sinograms, Size from, DeviceAr
   const auto check_part = [&](const DeviceArray& stack, const Shape& image, Size first, const char* what) {
     if (stack.dtype() != to_string(dtype_))
       throw UsageError(
-          fmt::format("backprojection: {} are {}; {} was asked for", what, stack.dtype(), to_string(dtype_)));
+          fmt::format("backprojection: {} are {}; {} is needed", what, stack.dtype(), to_string(dtype_)));
     const Size have = images_in(stack, image, what);
     if (first < 0 || count < 0 || count > have || first > have - count)
       throw UsageError(
-          fmt::format("backprojection: {} from {} on in a stack of {} {}", count, first, have, what));
+          fmt::format("backprojection: {} {} beginning at index {} were asked for; the stack has {}", count,
+                      what, first, have));
     return checked_multiply(first, image.elements());
   };
   const Size sinograms_offset = check_part(sinograms, geometry_.sinogram_shape(), from, "sinograms");
@@ -284,7 +285,7 @@ void OverlapWeighting::operator()(DeviceArray& sinograms) {
     throw UsageError(fmt::format("backprojection: sinograms of shape {}; this geometry needs (n, {}, {})",
                                  stack.text(), n_a, w));
   if (sinograms.dtype() != corrections_.dtype())
-    throw UsageError(fmt::format("backprojection: sinograms are {}; {} was asked for", sinograms.dtype(),
+    throw UsageError(fmt::format("backprojection: sinograms are {}; {} is needed", sinograms.dtype(),
                                  corrections_.dtype()));
   const DType dtype = peakmark::dtype(corrections_);
   const Size n_z = stack.rank() == 3 ? stack[0] : 1;

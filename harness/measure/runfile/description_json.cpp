@@ -58,9 +58,9 @@ void check_api(const Json& json) {
   if (json.contains("api")) field(json, "api", api);
   if (!api || api->substr(0, api->find('.')) == std::to_string(Description::kApiMajor)) return;
   throw ProtocolError(
-      "the worker was built on version " + *api + " of peakmark's API, this peakmark serves " +
-      std::to_string(Description::kApiMajor) +
-      ".*; build the worker anew against this peakmark (find_package(peakmark) with its prefix "
+      "the worker was built on version " + *api +
+      " of peakmark's API, but this peakmark can use only version " + std::to_string(Description::kApiMajor) +
+      ".*: build the worker anew against this peakmark (find_package(peakmark) with its prefix "
       "in CMAKE_PREFIX_PATH), or run it with the peakmark that it was built against");
 }
 

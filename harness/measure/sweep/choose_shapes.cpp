@@ -312,8 +312,8 @@ void ShapeChooser::add_pairs() {
   }
 }
 
-// Adds shapes in which axes are 0 that are not 0 in the base, one by one and all together: alone, and with
-// other lengths.
+// For each axis that is not 0 in the base, and for all of them together, adds shapes in which they are 0:
+// first with the other lengths of the base, then with changed ones.
 void ShapeChooser::add_zeros() {
   std::vector<std::vector<std::size_t>> sets;
   std::vector<std::size_t> all;

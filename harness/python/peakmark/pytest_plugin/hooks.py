@@ -29,7 +29,7 @@ _SWITCHES = {
 _VALUES = {
     "most-device-memory": ("N", "number of tests in the report, those with the highest peaks (default 5); 0 for all"),
     "device-memory-budget": ("SIZE", "let the tests use only this much memory of each device, such as 16GiB or 90%"),
-    "device-memory-max-allocation": ("SIZE", "refuse the tests each allocation of more than this, such as 4GiB"),
+    "device-memory-max-allocation": ("SIZE", "refuse each allocation of a test that is larger than this, such as 4GiB"),
     "device-memory-json": ("FILE", "write the figures of all measured tests to this file"),
 }
 DEFAULT_REPORTED = 5
