@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 from .history_file import CaseHistory, DeviceHistory, History
 from .run_file import Run
-from .trend_file import Change, Trends
+from .trend_file import Trends, weight
 
 # The status of a case by `peakmark trends --json`, worst first.
 STATES = {
@@ -28,7 +29,7 @@ STATES = {
 
 
 def descending(weight: tuple[float, float]) -> tuple[float, float]:
-    """Returns a key that sorts the largest Change.weight first."""
+    """Returns a key that sorts the largest weight() first."""
     return -weight[0], -weight[1]
 
 
@@ -36,15 +37,15 @@ def descending(weight: tuple[float, float]) -> tuple[float, float]:
 class Finding:
     """A change with its case; `at` is the index of its run among the device's runs."""
 
-    change: Change
+    change: SimpleNamespace
+    """An entry of `changes`."""
     device: DeviceHistory
     history: CaseHistory
     at: int
 
     @property
-    def date(self) -> str:
-        """The date of the change's run, which may have been left out of the device's runs."""
-        return self.change.date or self.device.runs[self.at].date
+    def weight(self) -> tuple[float, float]:
+        return weight(self.change.relative, self.change.before, self.change.after)
 
 
 @dataclass
@@ -69,7 +70,7 @@ class CaseStatus:
         mine = [one for one in self.findings if one.change.verdict == self.state and one.change.section != "closed"]
         grown = {one.at for one in mine if one.change.metric == "requested_peak_bytes"}
         mine = [one for one in mine if one.change.metric != "estimate_ratio" or one.at not in grown]
-        return max(mine, key=lambda one: one.change.weight, default=None)
+        return max(mine, key=lambda one: one.weight, default=None)
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,9 @@ class Assessment:
         return self.trends.tally
 
 
-def _case_findings(device: DeviceHistory, history: CaseHistory, changes: list[Change]) -> list[Finding]:
+def _case_findings(device: DeviceHistory, history: CaseHistory, changes: list[SimpleNamespace]) -> list[Finding]:
     placed = [Finding(change, device, history, device.run_index[change.run]) for change in changes if change.run in device.run_index]
     return sorted(placed, key=lambda one: one.at)
-
-
-def _matches(names: set[tuple[str, str]], device: DeviceHistory, case: str) -> bool:
-    return (case, "") in names or (case, device.device) in names
 
 
 def _set_state(status: CaseStatus, trends: Trends, young: set[tuple[str, str]]) -> None:
@@ -122,8 +119,8 @@ def _set_state(status: CaseStatus, trends: Trends, young: set[tuple[str, str]]) 
     if reported is not None:
         status.state = reported.state if reported.state in STATES else "rule"
         status.judgement, status.needs_action = reported.judgement, reported.needs_action
-        status.reasons = list(reported.texts)
-    elif _matches(young, device, history.case):
+        status.reasons = reported.texts
+    elif (history.case, device.device) in young:
         status.state = "young"
 
 
@@ -157,10 +154,10 @@ def _throughputs(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, f
 
 def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     """Combines history, trends and runs. Omits changes whose run or case is not in the history."""
-    changes: dict[str, list[Change]] = {}
+    changes: dict[str, list[SimpleNamespace]] = {}
     for change in trends.changes:
         changes.setdefault(change.case, []).append(change)
-    young = set(trends.not_enough_data)
+    young = {(one.case, one.device) for one in trends.not_enough_data}
     windows = _windows(runs, history.devices)
     throughputs = _throughputs(runs, history.devices)
     statuses = []
@@ -169,7 +166,7 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
             mine = [
                 one
                 for one in changes.get(case.case, [])
-                if one.device in ("", device.device) and one.backend in ("", device.backend)
+                if (one.device, one.backend) == (device.device, device.backend)
             ]
             status = CaseStatus(device, case, findings=_case_findings(device, case, mine))
             _set_state(status, trends, young)
@@ -179,7 +176,7 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     state_order = {state: i for i, state in enumerate(STATES)}
     statuses.sort(
         key=lambda one: (
-            state_order[one.state], descending(one.worst.change.weight if one.worst else (0.0, 0.0)),
+            state_order[one.state], descending(one.worst.weight if one.worst else (0.0, 0.0)),
             -(one.history.last_value("requested_peak_bytes") or 0), one.history.case, one.device.device,
         )
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from typing import Any
 
 from .assessment import STATES, Assessment
 from .common import metric_name

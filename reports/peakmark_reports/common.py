@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
 class InputError(Exception):
     """Ends a command with a message instead of a traceback; `code` is the exit code."""
 
     code = 2
+
+
+@contextmanager
+def reading(command: str, name: str = "") -> Iterator[None]:
+    """Reports what is read within as not being the output of a command of peakmark; errors show `name`."""
+    where = f"{name}: " if name else ""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}invalid or truncated JSON: {error}") from error
+    except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        raise InputError(f"{where}not the output of `peakmark {command}`: {error!r}") from error
+
+
+def check_version(found: object, supported: int, name: str) -> None:
+    if found != supported:
+        raise InputError(f"{name}: unsupported version of its JSON: {found}, not {supported}; use the peakmark that wrote it")
 
 
 METRIC_NAMES = {

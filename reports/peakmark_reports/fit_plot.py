@@ -10,17 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .common import InputError, quantity, size_text
+from .common import quantity, reading, size_text
 from .figure_style import Scale, caption_text, pyplot, save, set_axis, set_texts, use_style
 from .formula_plot import BUDGET_COLOUR
 
 INCHES = (5.6, 3.4)
 FITS_COLOUR = "#0072B2"
 TITLE_CHARACTERS = 84
-
-
-class FitFileError(InputError):
-    """The text is not the output of `peakmark fit --json`."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,8 @@ class FitPlot:
 
 
 def parse_fit(document: str) -> FitPlot:
-    """Raises FitFileError."""
-    try:
+    """Raises InputError."""
+    with reading("fit --json"):
         fit = json.loads(document)
         points = fit["predicted"]
         budget = fit["budget_bytes"]
@@ -64,8 +60,6 @@ def parse_fit(document: str) -> FitPlot:
             [(one["first"], one["last"]) for one in fit["intervals"] or []],
             {"device": fit["device"], "backend": fit["backend"], "driver": "", "commit": None},
         )
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise FitFileError(f"not the output of `peakmark fit --json`: {error!r}") from error
 
 
 def _draw_trials(axes, fit: FitPlot) -> None:

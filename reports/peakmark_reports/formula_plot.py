@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .common import InputError, size_text
-from .formula_table import FormulaFileError, formula_text, words_text
+from .common import InputError, reading, size_text
+from .formula_table import formula_text, words_text
 from .figure_style import (
     COLOURS,
     INCHES_PER_CHARACTER,
@@ -134,14 +134,12 @@ def _curve(entry: dict[str, Any]) -> Curve | None:
 
 
 def parse_curves(document: str) -> tuple[list[Curve], dict[str, Any]]:
-    """Returns the curves and the facts of the run. Raises FormulaFileError, NoFormula if no peak has a formula."""
-    try:
+    """Returns the curves and the facts of the run. Raises InputError, NoFormula if no peak has a formula."""
+    with reading("explain --json"):
         root = json.loads(document)
         curves = [curve for entry in root["variants"] if (curve := _curve(entry)) is not None]
         context = root["run"]
         without = [f"{entry['variant']}  {words_text(entry['words'])}".strip() for entry in root["variants"] if entry["curve"] is None]
-    except (json.JSONDecodeError, KeyError, TypeError, IndexError) as error:
-        raise FormulaFileError(f"not the output of `peakmark explain --json`: {error!r}") from error
     if not curves:
         raise NoFormula("nothing to draw: no peak has a formula, or no axis grows: " + ", ".join(without))
     return curves, context

@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .common import InputError, size_text
+from .common import reading, size_text
 from .history_file import text
 
 # Allocations of a variant that are listed.
 MAX_ALLOCATIONS = 12
-
-
-class FormulaFileError(InputError):
-    """The text is not the output of `explain --json`."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +56,8 @@ def _allocations(entries: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def parse_formulas(document: str, name: str, device: str = "") -> list[FormulaRow]:
-    """Returns a row for each variant and set of words that has enough shapes. Errors show `name`. Raises FormulaFileError."""
-    try:
+    """Returns a row for each variant and set of words that has enough shapes. Errors show `name`. Raises InputError."""
+    with reading("explain --json", name):
         return [
             FormulaRow(
                 text(entry["variant"]),
@@ -74,5 +70,3 @@ def parse_formulas(document: str, name: str, device: str = "") -> list[FormulaRo
             for entry in json.loads(document)["variants"]
             if entry["peak"] is not None or entry["partial_peak"] is not None
         ]
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise FormulaFileError(f"{name}: not the output of `peakmark explain --json`: {error!r}") from error

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 from .assessment import STATES, Assessment, CaseStatus, Finding
 from .common import metric_name, quantity
-from .trend_file import FindingEntry
+from .trend_file import needs_attention
 
 SECTIONS = ("new", "open", "recent", "closed")
 
@@ -27,7 +28,8 @@ class Member:
 class Group:
     """A finding with its cases, the largest change first."""
 
-    entry: FindingEntry
+    entry: SimpleNamespace
+    """An entry of `findings`."""
     members: list[Member]
 
     @property
@@ -36,7 +38,7 @@ class Group:
 
     @property
     def state(self) -> str:
-        return self.entry.state
+        return self.entry.verdict
 
     @property
     def name(self) -> str:
@@ -79,7 +81,7 @@ class Group:
             return []
         hints = [f"{self.entry.machine}."] if self.entry.machine else []
         hints += [f"Also {metric_name(one.metric)} {one.levels}." for one in self.entry.with_it]
-        hints += [f"Now {reason}." for reason in self.first.status.reasons] if finding.change.open else []
+        hints += [f"Now {reason}." for reason in self.first.status.reasons] if needs_attention(finding.change) else []
         environment = {}
         for one in assessment.trends.environment_changes:
             at = finding.device.run_index.get(one.run)
@@ -96,7 +98,8 @@ def group_findings(assessment: Assessment) -> dict[str, list[Group]]:
     of_change = {id(finding.change): Member(status, finding) for status in assessment.statuses for finding in status.findings}
     groups: dict[str, list[Group]] = {section: [] for section in SECTIONS}
     for entry in assessment.trends.findings:
-        found = [of_change.get(id(one)) for one in entry.members] if entry.metric else map(of_case.get, entry.cases)
+        cases = ((case, part.device, part.backend) for part in entry.devices for case in part.cases)
+        found = [of_change.get(id(one)) for one in entry.members] if entry.metric else map(of_case.get, cases)
         members = [member for member in found if member is not None]
         if members:
             groups[entry.section].append(Group(entry, members))

@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .common import InputError, quantity
+from .common import InputError, quantity, reading
 
 # In the order in which they are shown.
 METRICS = ("requested_peak_bytes", "gpu_time_ns", "estimate_ratio", "setup_bytes", "leaked_bytes")
 
 # Runs of a suite on a device in a report, as `history export --max-runs` chooses them: a year of nightly runs is shown whole.
 MAX_RUNS = 400
-
-
-class HistoryFileError(InputError):
-    """The text is not a supported history export."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +168,7 @@ def _values(values: list[Any]) -> Values:
 def _case(line: dict[str, Any], runs: int, where: str) -> CaseHistory:
     def checked(name: str, values: list[Any]) -> list[Any]:
         if len(values) != runs:
-            raise HistoryFileError(f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(runs, 'run')} of the device")
+            raise InputError(f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(runs, 'run')} of the device")
         return values
 
     series = {
@@ -200,14 +196,14 @@ def _case(line: dict[str, Any], runs: int, where: str) -> CaseHistory:
 def _add_left_out(device: DeviceHistory, left_out: dict[str, Any], where: str) -> None:
     for run, place in left_out.items():
         if not isinstance(place, int) or not 0 <= place < len(device.runs):
-            raise HistoryFileError(f"{where}: left_out: no run {place} follows {text(run)}")
+            raise InputError(f"{where}: left_out: no run {place} follows {text(run)}")
         device.run_index[text(run)] = place
 
 
 def parse_history(lines: Iterable[str], name: str) -> History:
     """Parses the lines of the export; errors show `name`. No lines are a history without runs.
 
-    Raises HistoryFileError.
+    Raises InputError.
     """
     devices: dict[tuple[str, str], DeviceHistory] = {}
     # Most cases have equal outcomes: one list for all of them.
@@ -216,7 +212,7 @@ def parse_history(lines: Iterable[str], name: str) -> History:
         if not line.strip():
             continue
         where = f"{name}: line {number}"
-        try:
+        with reading("history export --format series", where):
             entry = json.loads(line)
             if "runs" in entry:
                 runs = entry["runs"]
@@ -230,20 +226,16 @@ def parse_history(lines: Iterable[str], name: str) -> History:
                 continue
             key = (text(entry.get("device")), text(entry.get("backend")))
             if key not in devices:
-                raise HistoryFileError(f"{where}: a case on {key[0]} ({key[1]}), which has no run")
+                raise InputError(f"{where}: a case on {key[0]} ({key[1]}), which has no run")
             case = _case(entry, len(devices[key].runs), where)
             devices[key].cases.append(replace(case, outcomes=outcomes.setdefault(tuple(case.outcomes), case.outcomes)))
-        except json.JSONDecodeError as error:
-            raise HistoryFileError(f"{where}: invalid or truncated JSON: {error}") from error
-        except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise HistoryFileError(f"{where}: not a line of a history export: {error!r}") from error
     return History(list(devices.values()))
 
 
 def load_history(path: Path) -> History:
-    """Reads a file. Raises HistoryFileError or OSError."""
+    """Reads a file. Raises InputError or OSError."""
     try:
         with path.open(encoding="utf-8") as lines:
             return parse_history(lines, str(path))
     except UnicodeDecodeError as error:
-        raise HistoryFileError(f"{path}: not UTF-8: {error}") from error
+        raise InputError(f"{path}: not UTF-8: {error}") from error

@@ -83,7 +83,7 @@ def named_groups(entries: Sequence[Entry]) -> list[dict[str, list[NamedGroup]]]:
         for part, groups in group_findings(assessment).items():
             named[part] = []
             for place, group in enumerate(groups):
-                anchor = f"finding-{group.entry.id}" if group.entry.id else ""
+                anchor = f"finding-{group.entry.finding}" if group.entry.finding else ""
                 if not anchor or anchor in used:
                     anchor = f"{part}-{number}-{place}"
                 used.add(anchor)

@@ -127,8 +127,8 @@ def _basis_lines(assessment: Assessment) -> list[str]:
         )
     if assessment.run_count == 1:
         lines.append("First run: nothing was compared. Bytes are compared from the second run on.")
-    elif assessment.run_count < assessment.trends.runs_needed:
-        lines.append(f"{assessment.run_count} of {assessment.trends.runs_needed} runs needed before times are judged; bytes are already compared.")
+    elif assessment.run_count < (needed := max((one.runs_needed for one in assessment.trends.not_enough_data), default=0)):
+        lines.append(f"{assessment.run_count} of {needed} runs needed before times are judged; bytes are already compared.")
     elif young := assessment.count("young"):
         lines.append(f"{young:,} case{' has' if young == 1 else 's have'} too few runs to judge times.")
     return lines
@@ -161,7 +161,7 @@ def _branch_sections(assessments: Sequence[Assessment], groups: list[dict], show
         {
             "branch": next((device.branch for device in assessment.history.devices), ""),
             "headline": assessment.headline,
-            "lines": assessment.trends.base_lines,
+            "lines": [one.text for one in assessment.trends.branches],
             "open": shown.listed(parts["new"] + parts["open"]),
             "recent": shown.listed(parts["recent"]),
         }

@@ -9,6 +9,7 @@ import math
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,6 @@ import numpy as np
 from .assessment import STATES, Assessment, Finding, CaseStatus
 from .common import short_commit
 from .history_file import METRICS, DeviceHistory, Values
-from .trend_file import EnvironmentChange
 
 # Cases of one data file, which is loaded when the first of them is opened; a comparison of two runs loads all files of a device.
 CASES_PER_FILE = 256
@@ -106,7 +106,7 @@ def _rounded_series(digits: int, numbers: bytes) -> dict[str, Any]:
     return _shortest(unit, np.rint(array * float(divide) if divide else array / unit))
 
 
-def environment_marks(device: DeviceHistory, changes: list[EnvironmentChange]) -> list[dict[str, Any]]:
+def environment_marks(device: DeviceHistory, changes: list[SimpleNamespace]) -> list[dict[str, Any]]:
     """Returns one mark for each run in which the environment changed."""
     texts: dict[int, list[str]] = {}
     for one in changes:
@@ -120,7 +120,7 @@ def _change(finding: Finding) -> dict[str, Any]:
     change = finding.change
     return {
         "at": finding.at,
-        "date": finding.date[:10],
+        "date": change.date[:10],
         "metric": change.metric,
         "verdict": change.verdict,
         "relative": change.relative,

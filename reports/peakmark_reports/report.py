@@ -22,7 +22,7 @@ from .common import InputError
 from .formula_table import FormulaRow, parse_formulas
 from .history_file import MAX_RUNS, History, load_history, parse_history
 from .run_file import Run, RunFileError, parse_run
-from .trend_file import Trends, parse_trends
+from .trend_file import Trends, no_trends, parse_trends
 
 # The key of a run file that `explain` needs.
 HAS_SEQUENCES = '"allocation_sequence"'
@@ -126,7 +126,7 @@ def _query_trends(
     trends = pool.submit(query_trends)
     with _lines(peakmark, ["history", "export", "--format", "series", f"--max-runs={MAX_RUNS}", *branch], history) as lines:
         found = parse_history(lines, "history export --format series")
-    return found, trends.result if found.devices else Trends
+    return found, trends.result if found.devices else no_trends
 
 
 def _matching_branches(peakmark: str, history: str | None, patterns: list[str]) -> list[str]:
@@ -176,7 +176,7 @@ def _query_runs(peakmark: str, history: str | None, trends: Callable[[], Trends]
 
 def read_files(series: Path, trends: Path | None, runs: list[Path], formulas: list[Path]) -> Sources:
     """Reads saved output of the commands. Raises OSError, and what parsing raises."""
-    found = Trends() if trends is None else parse_trends(trends.read_text(encoding="utf-8"), str(trends))
+    found = no_trends() if trends is None else parse_trends(trends.read_text(encoding="utf-8"), str(trends))
     loaded = [run for path in runs for run in parse_runs(path.read_text(encoding="utf-8"), str(path))]
     rows = [row for path in formulas for row in parse_formulas(path.read_text(encoding="utf-8"), str(path))]
     return Sources(load_history(series), found, loaded, rows)

@@ -9,17 +9,18 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from .assessment import descending
-from .common import InputError, metric_name, quantity, short_commit
+from .common import check_version, metric_name, quantity, reading, short_commit
 from .formula_table import FormulaRow
 from .history_file import finite, text
 from .page import MAX_GROUPS, MAX_MEMBERS
 from .page_file import PAGE, prepare_folder, render
 from .plots import Picture, PlotOptions, draw_pictures
 from .run_file import Run, estimator_rows
-from .trend_file import Change, parse_change
+from .trend_file import weight
 
 VERSION = 1
 # Judgements of `check` and states of `compare`, worst first: as shown, and the class of their badge.
@@ -37,10 +38,6 @@ EXIT_CODES = {0: "clean", 1: "a verdict failed", 3: "a measurement failed", 4: "
 _REMARKS = {"allowed": "allowed by --allow-growth", "unsteady": "the two memory passes of one run differ as well"}
 COLUMNS = ("name", "judgement", "reason", "difference", "peak", "time", "throughput", "ratio")
 SCRIPTS = ("chart.js", "values.js", "table.js", "run.js")
-
-
-class VerdictsError(InputError):
-    """The text is not the output of a supported `check --json` or `compare --json`."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,8 @@ class Difference:
 
     name: str
     status: str
-    changes: list[Change]
+    changes: list[SimpleNamespace]
+    """Entries of `cases` of the comparison."""
     advice: list[str]
 
     @property
@@ -107,7 +105,8 @@ class Difference:
 
     @property
     def allocations(self) -> list[str]:
-        return [text for one in self.changes for text in one.cause]
+        messages = [one.message for one in self.changes if one.metric == "outcome" and one.message]
+        return messages + [moved["text"] for one in self.changes for moved in one.allocations or []]
 
 
 @dataclass(frozen=True)
@@ -126,11 +125,19 @@ def _variant(case: str) -> str:
     return case.split(":", 1)[0].rpartition("/")[0] if ":" in case else case
 
 
+def _is_decided(change: SimpleNamespace) -> bool:
+    return change.verdict not in ("undecided", "suspicious")
+
+
+def _weight(change: SimpleNamespace) -> tuple[float, float]:
+    return weight(change.relative, change.base, change.new)
+
+
 def _cause(one: JudgedCase | Difference) -> tuple:
     if isinstance(one, JudgedCase):
         return _variant(one.name), one.judgement, one.reason
     # Time that is not decided differs from case to case.
-    changes = tuple((change.metric, change.verdict) for change in one.changes if change.is_decided)
+    changes = tuple((change.metric, change.verdict) for change in one.changes if _is_decided(change))
     return _variant(one.name), one.status, changes, tuple(re.sub(r"\d.*", "", text) for text in one.allocations)
 
 
@@ -165,83 +172,52 @@ class RunReport:
     formulas: Sequence[FormulaRow] = ()
 
 
-def _parsed(document: str, command: str) -> dict[str, Any]:
-    try:
-        root = json.loads(document)
-    except json.JSONDecodeError as error:
-        raise VerdictsError(f"{command}: invalid or truncated JSON: {error}") from error
-    version = root.get("version") if isinstance(root, dict) else None
-    if version != VERSION:
-        raise VerdictsError(f"{command}: unsupported version of its JSON: {version}, not {VERSION}; use the peakmark that wrote it")
-    return root
-
-
 def _verdict(root: dict[str, Any], command: str) -> Verdict:
-    return Verdict(command, text(root["headline"]), int(root["exit_code"]))
+    check_version(root["version"], VERSION, command)
+    return Verdict(command, root["headline"], root["exit_code"])
 
 
 def parse_verdicts(document: str, command: str) -> tuple[Verdict, list[JudgedCase]]:
-    """Parses the output of `check --json`; errors and the page show `command`. Raises VerdictsError."""
-    root = _parsed(document, command)
-    try:
-        cases = [
-            JudgedCase(
-                text(one["case"]), text(one["judgement"]), text(one["reason"]), finite(one["estimate_ratio"]), [text(line) for line in one["advice"]]
-            )
-            for one in root["cases"]
+    """Parses the output of `check --json`; errors and the page show `command`. Raises InputError."""
+    with reading("check --json", command):
+        root = json.loads(document)
+        verdict = _verdict(root, command)
+        return verdict, [
+            JudgedCase(one["case"], one["judgement"], one["reason"] or "", one["estimate_ratio"], one["advice"]) for one in root["cases"]
         ]
-        return _verdict(root, command), cases
-    except (KeyError, TypeError, AttributeError) as error:
-        raise VerdictsError(f"{command}: not the output of `peakmark check --json`: {error!r}") from error
 
 
 def _differences(rows: list[dict[str, Any]]) -> list[Difference]:
     by_case: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        by_case.setdefault(text(row["case"]), []).append(row)
+        by_case.setdefault(row["case"], []).append(row)
     found = []
     for name, figures in by_case.items():
-        # The page of a history names the sides of a step so.
-        changes = [
-            parse_change(
-                row
-                | {"before": row["base"], "after": row["new"], "section": "", "summary": "", "resolution": ""}
-                | {"cause": [one["text"] for one in row["allocations"] or []] or list(filter(None, [row.get("message")]))}
-            )
-            for row in figures
-            if row["verdict"] not in ("same", None)
-        ]
-        advice = [text(row["advice"]) for row in figures if row.get("advice")]
+        changes = [SimpleNamespace(**row) for row in figures if row["verdict"] not in ("same", None)]
+        advice = [row["advice"] for row in figures if row.get("advice")]
         advice += [f"{metric_name(row['metric'])}: {why}." for row in figures for key, why in _REMARKS.items() if row.get(key) is True]
-        found.append(Difference(name, text(figures[0]["status"]), changes, advice))
+        found.append(Difference(name, figures[0]["status"], changes, advice))
     order = {status: i for i, status in enumerate(STATES)}
     found.sort(
         key=lambda one: (
             order.get(one.status, len(order)),
             # An undecided time is no reason to be first.
-            min((descending(change.weight) for change in one.changes if change.is_decided), default=(0.0, 0.0)),
-            min((descending(change.weight) for change in one.changes), default=(0.0, 0.0)),
+            min((descending(_weight(change)) for change in one.changes if _is_decided(change)), default=(0.0, 0.0)),
+            min((descending(_weight(change)) for change in one.changes), default=(0.0, 0.0)),
         )
     )  # fmt: skip
     return found
 
 
 def parse_comparison(document: str, command: str) -> Comparison:
-    """Parses the output of `compare --json` of two runs; errors and the page show `command`. Raises VerdictsError."""
-    root = _parsed(document, command)
-    try:
+    """Parses the output of `compare --json` of two runs; errors and the page show `command`. Raises InputError."""
+    with reading("compare --json", command):
+        root = json.loads(document)
+        verdict = _verdict(root, command)
         base = root["base"]
-        commit = short_commit(text(base["commit"]))
-        return Comparison(
-            _verdict(root, command),
-            ", ".join(filter(None, (text(base["file"]), f"commit {commit}" if commit else "", text(base["date"])[:10]))),
-            [text(one) for one in root["notes"]],
-            _differences(root["cases"]),
-            [text(one) for one in root["only_base"]],
-            [text(one) for one in root["only_new"]],
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise VerdictsError(f"{command}: not the output of `peakmark compare --json`: {error!r}") from error
+        commit = f"commit {short_commit(base['commit'])}" if base["commit"] else ""
+        sides = ", ".join(filter(None, (base["file"], commit, base["date"][:10])))
+        return Comparison(verdict, sides, root["notes"], _differences(root["cases"]), root["only_base"], root["only_new"])
 
 
 _FACTS = {

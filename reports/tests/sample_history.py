@@ -57,6 +57,7 @@ def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
         "run": where["id"], "date": where["date"], "before": PEAK, "after": PEAK + 4096,
         "relative": 4096 / PEAK, "verdict": "regression", "state": "open",
         "cause": ["added: flags (buffer), 4096 B"], "resolution": None,
+        "new": False, "commit": None, "commit_before": None, "environment": [],
     } | more
     levels = f"{one['before']} → {one['after']}"
     one = {"levels": levels, "summary": f"{levels}, since {one['date'][:10]}"} | one
@@ -138,7 +139,8 @@ def trends_text(changes: list[dict] | None = None, cases: list[dict] | None = No
     findings += [case_finding(one) for one in cases if one["state"] in ("failed", "window", "rule", "as_on_base")]
     findings += [case_finding(one) for one in cases if one["state"] == "left_suite" and any("new since" in text for text in one["texts"])]
     headline = f"{count} case{' needs' if count == 1 else 's need'} attention" if count else "nothing to do"
-    trends = {"version": 1, "headline": headline, "tally": f"{quantity(len(cases), 'case')}: as the test says", "cases": cases}
+    trends = {"version": 1, "headline": headline, "tally": f"{quantity(len(cases), 'case')}: as the test says", "cases": cases, "commit_url": None}
+    trends |= {key: [] for key in ("accepted", "environment_changes", "not_enough_data", "not_compared", "branches", "newest_runs")}
     return json.dumps(trends | {"changes": changes, "findings": findings} | more)
 
 

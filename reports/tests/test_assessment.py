@@ -1,14 +1,15 @@
 import json
 
 import pytest
+from peakmark_reports.common import InputError
 from peakmark_reports.assessment import assess
 from peakmark_reports.ci_forms import code_quality
 from peakmark_reports.groups import group_findings
-from peakmark_reports.history_file import HistoryFileError, parse_history
+from peakmark_reports.history_file import parse_history
 from peakmark_reports.page_data import COLUMNS, device_data, entries
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.report import parse_runs
-from peakmark_reports.trend_file import TrendFileError, Trends, parse_trends
+from peakmark_reports.trend_file import no_trends, parse_trends
 from sample_history import PEAK, assessed, case, change, finding, history_run, run_text, series_text, state, trends_text
 from sample_run import observation
 
@@ -88,7 +89,7 @@ def test_a_case_that_was_not_measured_is_skipped_and_an_expected_outcome_is_as_e
 
 def test_without_trends_nothing_is_judged():
     history = parse_history(series_text([history_run(0)], [case("padding/a", 1)]).splitlines(), "h")
-    assert assess(history, Trends(), []).headline == "Not judged: no trends of this history"
+    assert assess(history, no_trends(), []).headline == "Not judged: no trends of this history"
 
 
 def test_a_case_that_left_its_suite_needs_no_attention_and_is_shown_once():
@@ -214,18 +215,18 @@ def test_changes_of_another_device_do_not_count():
         ('{"runs": [', "line 1: invalid or truncated JSON"),
         ('{"case": "a/b", "variant": "a/b", "device": "x", "backend": "y"}', "which has no run"),
         (series_text([history_run(0)], [case("a/b", 2)]), "line 2: requested_peak_bytes has 2 values for 1 run"),
-        ('{"runs": [{"date": "x"}]}', "line 1: not a line of a history export"),
+        ('{"runs": [{"date": "x"}]}', "line 1: not the output of `peakmark history export"),
     ],
 )
 def test_the_error_of_a_broken_export_has_the_line(text, words):
-    with pytest.raises(HistoryFileError, match="export: ") as error:
+    with pytest.raises(InputError, match="export: ") as error:
         parse_history(text.splitlines(), "export")
     assert words in str(error.value)
 
 
 def test_broken_trends_and_runs_are_errors():
     for text in ("{", "[]", '{"version": 2, "changes": []}', '{"version": 1}', '{"version": 1, "cases": [], "changes": [{}]}'):
-        with pytest.raises(TrendFileError, match="^t: "):
+        with pytest.raises(InputError, match="^t: "):
             parse_trends(text, "t")
     with pytest.raises(RunFileError, match="^r: "):
         parse_runs("{", "r")
@@ -245,7 +246,7 @@ def test_a_finding_names_its_variants():
 
 def test_a_finding_of_a_change_that_is_not_there_is_an_error():
     changes = [change("padding/a", 20)]
-    with pytest.raises(TrendFileError, match="^t: not the output"):
+    with pytest.raises(InputError, match="^t: not the output"):
         parse_trends(trends_text(changes, findings=[finding([0], changes, members=[1])]), "t")
 
 

@@ -7,8 +7,9 @@ import sys
 import pytest
 from matplotlib.text import Text
 
+from peakmark_reports.common import InputError
 from peakmark_reports.__main__ import main
-from peakmark_reports.fit_plot import FitFileError, draw_fit, parse_fit
+from peakmark_reports.fit_plot import draw_fit, parse_fit
 
 
 def trial(value: int, size: int | None, outcome: str = "ok") -> dict:
@@ -60,7 +61,7 @@ def test_a_curve_far_above_the_budget_is_cut():
 
 def test_other_input_is_an_error():
     for wrong in ("", "{}", "[]", '{"fits": []}'):
-        with pytest.raises(FitFileError, match="not the output of `peakmark fit --json`"):
+        with pytest.raises(InputError, match="not the output of `peakmark fit --json`|invalid or truncated JSON"):
             parse_fit(wrong)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from peakmark_reports.common import InputError
 from peakmark_reports.__main__ import main
-from peakmark_reports.formula_plot import NoFormula, FormulaFileError, axis_text, draw_curves, parse_curves, write_curves
+from peakmark_reports.formula_plot import NoFormula, axis_text, draw_curves, parse_curves, write_curves
 
 RUN = {"id": "r", "date": "2026-01-31", "commit": "0123abc", "device": "a device", "backend": "opencl", "driver": "1.0"}
 
@@ -159,5 +160,5 @@ def test_nothing_to_draw_exits_with_4(tmp_path, monkeypatch, capsys):
 
 
 def test_other_json_is_an_error():
-    with pytest.raises(FormulaFileError):
+    with pytest.raises(InputError):
         parse_curves('{"variants": [{}], "run": {}}')

@@ -10,7 +10,7 @@ from peakmark_reports.__main__ import main
 from peakmark_reports.run_file import estimator_rows
 from peakmark_reports.sparkline import sparkline
 from peakmark_reports.page import render_page
-from peakmark_reports.page_data import COLUMNS, LETTERS, device_data, entries, packed, packed_series
+from peakmark_reports.page_data import LETTERS, device_data, entries, packed, packed_series
 from peakmark_reports.report import query_peakmark, parse_runs
 from sample_history import (
     HOSTILE, PEAK, TIME, assessed, case, change, history_run, run_text, series_text, shapes, trends_text, write_files,
@@ -79,9 +79,9 @@ def unpacked(series):
 
 def test_the_age_of_the_newest_run_is_on_the_page():
     text = "newest run of nightly: 2026-11-24, 2 days ago, commit 1a2b3c4d5e6f"
-    page = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": text, "is_current": True}])
+    page = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": text, "run": "r", "is_current": True}])
     assert "Newest run of nightly: 2026-11-24, 2 days ago, commit 1a2b3c4d5e6f." in page.text
-    many = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": f"newest run of {i}", "is_current": True} for i in range(10)])
+    many = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": f"newest run of {i}", "run": "r", "is_current": True} for i in range(10)])
     assert "Newest run of 7." in many.text
     assert "Newest run of 8." not in many.text
     assert "The newest runs of 2 more suites are in the output of `peakmark trends`." in many.text
@@ -174,7 +174,7 @@ def test_values_that_are_not_numbers_are_not_measured(tmp_path):
         "leaked_bytes": None,
     }
     series = series_text([history_run(i) for i in range(4)], [strange])
-    trends = trends_text([change("padding/a", 2, relative=math.inf, before=math.nan, levels="– → 7 MiB")])
+    trends = trends_text([change("padding/a", 2, relative=None, before=None, levels="– → 7 MiB")])
     assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends)]) == 0
     text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     one = read_data(tmp_path / "report", "cases-0")[0]

@@ -174,7 +174,7 @@ def test_a_run_that_measured_nothing_has_a_page(tmp_path):
     ("check", "compare", "message"),
     [
         ("{", "", "check {run}: invalid or truncated JSON"),
-        ("[]", "", "unsupported version of its JSON: None, not 1"),
+        ("[]", "", "not the output of `peakmark check --json`: TypeError"),
         ('{"version": 2, "exit_code": 0}', "", "unsupported version of its JSON: 2, not 1; use the peakmark that wrote it"),
         ('{"version": 1, "exit_code": 0}', "", "not the output of `peakmark check --json`: KeyError"),
         (check_text([]), '{"version": 1, "exit_code": 0}', "not the output of `peakmark compare --json`: KeyError"),

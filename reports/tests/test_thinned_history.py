@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from peakmark_reports.common import InputError
 from peakmark_reports.__main__ import main
-from peakmark_reports.groups import group_findings
-from peakmark_reports.history_file import HistoryFileError, parse_history
+from peakmark_reports.history_file import parse_history
 from peakmark_reports.page_data import device_data, entries
 from sample_history import PEAK, assessed_lines, case, change, history_run, trends_text, write_files
 
@@ -26,7 +26,7 @@ def lines(left_out: dict | None = None) -> list[str]:
 def test_a_change_in_a_run_that_was_left_out_is_at_the_next_one():
     assessment = assessed_lines(lines(), trends_text([change("padding/a", 6, commit=f"{6:040x}")]))
     (finding,) = assessment.statuses[0].findings
-    assert (finding.at, finding.date) == (2, history_run(6)["date"])
+    assert (finding.at, finding.change.date) == (2, history_run(6)["date"])
     (row,) = device_data(entries([assessment])[0])["rows"]
     (shown,) = [value for value in row if isinstance(value, list) and value and isinstance(value[0], dict)]
     assert (shown[0]["at"], shown[0]["date"]) == (2, "2026-01-07")
@@ -50,5 +50,5 @@ def test_all_runs_are_counted_and_the_page_says_which_it_has(tmp_path):
 
 @pytest.mark.parametrize("place", [4, -1, "1", None])
 def test_a_place_without_a_run_is_an_error(place):
-    with pytest.raises(HistoryFileError, match="history: line 1: left_out: no run .* follows run1"):
+    with pytest.raises(InputError, match="history: line 1: left_out: no run .* follows run1"):
         parse_history(lines({"run1": place}), "history")
