@@ -52,7 +52,7 @@ AxisLengths parse_shape(const std::string& text) {
   AxisLengths shape;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    const auto [axis, value] = parse_axis(part);
+    const auto [axis, value] = split_key_value(part);
     shape.emplace_back(axis, std::get<Size>(parse_axis_value({axis, Size{0}, {}, 0, ""}, value)));
   }
   return shape;

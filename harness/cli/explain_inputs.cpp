@@ -221,19 +221,13 @@ Run read_profiles(const ExplainInputs& inputs) {
 
 }  // namespace
 
-std::pair<std::string, std::string> parse_axis(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw UsageError(fmt::format("'{}' is not a value of an axis: write AXIS=VALUE, such as ny=4096", text));
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 ExplainInputs split_inputs(const std::vector<std::string>& texts) {
   ExplainInputs inputs;
   for (const std::string& text : texts) {
     const std::filesystem::path path(text);
     if (text.find('=') != std::string::npos && !std::filesystem::exists(path)) {
-      (inputs.profiles.empty() ? inputs.values : inputs.profiles.back().axes).push_back(parse_axis(text));
+      (inputs.profiles.empty() ? inputs.values : inputs.profiles.back().axes)
+          .push_back(split_key_value(text));
     } else if (path.extension() == ".toml") {
       inputs.suites.push_back(path);
     } else if (is_variant_name(text) && !std::filesystem::exists(path) && path.extension() != ".json" &&

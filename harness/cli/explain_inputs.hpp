@@ -27,9 +27,6 @@ struct ExplainInputs {
   AxisTexts values;                   ///< values of axes that cases must have; they apply to all profiles
 };
 
-/// Reads `ny=4096` or `mode=edge`. Throws UsageError.
-std::pair<std::string, std::string> parse_axis(const std::string& text);
-
 /// Sorts the words of the command line. AXIS=VALUE after a profile belongs to this profile. Throws UsageError
 /// if there is nothing to explain, or kinds are mixed.
 ExplainInputs split_inputs(const std::vector<std::string>& texts);

@@ -1,14 +1,9 @@
 // The worker for programs: measures the [[program]]s of suites by running them under the recorder. It uses
 // the same protocol as every worker (docs/formats.md), with the suites as arguments.
-#include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <string>
 #include <vector>
@@ -69,27 +64,6 @@ Vocabulary programs_of(const std::vector<std::string>& suites) {
   return gather_vocabulary(documents, nothing);
 }
 
-/// Ensures that this process is killed when its supervisor ends, and the running program with it.
-void die_with_supervisor() {
-  const pid_t supervisor = ::getppid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(static_cast<int>(ExitCode::measurement));
-}
-
-std::vector<std::string> lines_of(const std::string& name) {
-  std::ifstream file;
-  if (name != "-") {
-    file.open(name);
-    if (!file) throw io_error("--cases " + name, "cannot be read", errno);
-  }
-  std::istream& stream = name == "-" ? std::cin : file;
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) {
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
-
 void measure(const Vocabulary& vocabulary, const Options& options, const std::filesystem::path& folder) {
   const RecorderLibraries libraries = find_recorder_libraries();
   if (options.require_recorder && !libraries.opencl && !libraries.cuda) {
@@ -99,7 +73,7 @@ void measure(const Vocabulary& vocabulary, const Options& options, const std::fi
                         " (PEAKMARK_LIBRARY_DIR names another folder)");
   }
   std::map<std::string, SweepCase> cases;
-  const std::vector<std::string> names = lines_of(options.cases);
+  const std::vector<std::string> names = read_case_names(options.cases);
   for (const std::string& name : names) cases.emplace(name, parse_case(name, vocabulary.description));
   ObservationWriter writer(options.observations_fd >= 0 ? options.observations_fd : STDOUT_FILENO);
   for (const std::string& name : names) {

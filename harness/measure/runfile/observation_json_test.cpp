@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "base/error.hpp"
+#include "base/files_testing.hpp"
 #include "measure/runfile/json_fields.hpp"
 #include "measure/runfile/run_file.hpp"
 #include "measure/runfile/sample_run.hpp"
+#include "measure/runfile/worker_protocol.hpp"
 
 namespace peakmark {
 namespace {
@@ -210,6 +213,16 @@ TEST(ObservationLine, InputsMayReleaseMoreThanTheyAdd) {
   const Observation back = observation_from_json_line(to_json_line(observation));
   EXPECT_EQ(back.input_bytes, -30);
   EXPECT_EQ(back.output_bytes, -1);
+}
+
+TEST(CaseNames, AreTheLinesOfAFile) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "cases").string();
+  EXPECT_THROW(read_case_names(path), IoError);
+  std::ofstream(path) << "\n";
+  EXPECT_THAT([&] { read_case_names(path); }, ThrowsMessage<UsageError>(HasSubstr("no case in it")));
+  std::ofstream(path) << "a/b/dry\n\na/c/dry/n:2";
+  EXPECT_THAT(read_case_names(path), ElementsAre("a/b/dry", "a/c/dry/n:2"));
 }
 
 }  // namespace

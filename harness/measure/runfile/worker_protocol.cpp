@@ -1,9 +1,13 @@
 #include "measure/runfile/worker_protocol.hpp"
 
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 
 #include "base/error.hpp"
@@ -31,6 +35,26 @@ void for_each_field(T& time, Fields& fields) {
   fields("reference_ns", time.copy_ns);
   fields("arithmetic_ns", time.arithmetic_ns);
   fields("copy_bytes", time.copy_bytes);
+}
+
+void die_with_supervisor() {
+  const pid_t supervisor = ::getppid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != supervisor)
+    ::_exit(static_cast<int>(ExitCode::measurement));  // the supervisor ended in between
+}
+
+std::vector<std::string> read_case_names(const std::string& file_name) {
+  std::ifstream file;
+  if (file_name != "-") {
+    file.open(file_name);
+    if (!file) throw io_error("--cases " + file_name, "cannot be read", errno);
+  }
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file_name == "-" ? std::cin : file, line);)
+    if (!line.empty()) names.push_back(line);
+  if (names.empty()) throw UsageError(fmt::format("--cases {}: no case in it", file_name));
+  return names;
 }
 
 std::string to_json_line(const ReferenceTime& time) {

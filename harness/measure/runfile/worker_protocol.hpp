@@ -3,11 +3,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "measure/runfile/observation.hpp"
 
 // The lines that a worker writes to its observation descriptor (docs/formats.md), for both ends.
 namespace peakmark {
+
+/// Ensures that this process is killed when its supervisor ends in any way: a worker without one would occupy
+/// the device.
+void die_with_supervisor();
+
+/// Returns the names of cases in a file, one per line; `-`: on standard input. Throws IoError, and UsageError
+/// if there is none.
+std::vector<std::string> read_case_names(const std::string& file_name);
 
 /// Returns {"reference_ns": …, "arithmetic_ns": …, "copy_bytes": …} on one line.
 std::string to_json_line(const ReferenceTime& time);

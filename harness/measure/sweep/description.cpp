@@ -63,7 +63,8 @@ bool is_variant_name(std::string_view name) {
 
 std::pair<std::string, std::string> split_key_value(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos) throw UsageError("'" + text + "' is not KEY=VALUE, such as n=20");
+  if (equals == std::string::npos || equals == 0)
+    throw UsageError("'" + text + "' is not a value of an axis: write AXIS=VALUE, such as ny=4096");
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

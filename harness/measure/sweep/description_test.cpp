@@ -107,7 +107,8 @@ TEST(AxisValues, AreTakenFromTexts) {
   EXPECT_EQ(parse_parameters(variant, {}).word("mode"), "edge");
   EXPECT_THAT(taking({"mod=wrap"}),
               ThrowsMessage<UsageError>(AllOf(HasSubstr("no axis 'mod'"), HasSubstr("mode"))));
-  EXPECT_THAT(taking({"n"}), ThrowsMessage<UsageError>(HasSubstr("not KEY=VALUE")));
+  for (const char* const text : {"n", "=3"})
+    EXPECT_THAT(taking({text}), ThrowsMessage<UsageError>(HasSubstr("write AXIS=VALUE, such as ny=4096")));
   EXPECT_THAT(taking({"n=3", "mode=wrap", "n=4"}),
               ThrowsMessage<UsageError>(HasSubstr("axis 'n' is given twice")));
   EXPECT_THROW(parse_parameters(variant, {"n=x"}), UsageError);

@@ -2,20 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "measure/runfile/description_json.hpp"
-#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/worker_protocol.hpp"
 #include "measure/worker/case_benchmarks.hpp"
 #include "measure/worker/reference_case.hpp"
 #include "measure/worker/worker_services.hpp"
@@ -23,15 +19,6 @@
 namespace peakmark {
 
 namespace {
-
-/// Ensures that this process is killed when its supervisor ends in any way: a worker without one would occupy
-/// the device.
-void die_with_supervisor() {
-  const pid_t supervisor = getppid();
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != supervisor)
-    _exit(static_cast<int>(ExitCode::measurement));  // the supervisor ended in between
-}
 
 Description describe(const Registry& registry, const WorkerProgram& program) {
   Description description = registry.describe();
@@ -50,15 +37,6 @@ void answer_estimates(const Registry& registry) {
   serve_estimates(registry, std::cin, [&](const std::string& answer) { answers.line(answer); });
 }
 
-std::vector<NamedCase> read_cases(std::istream& lines, const Description& description) {
-  std::vector<NamedCase> cases;
-  std::string line;
-  while (std::getline(lines, line)) {
-    if (!line.empty()) cases.push_back({line, parse_case(line, description)});
-  }
-  return cases;
-}
-
 /// Returns a case with all defaults for each variant that the device can run.
 std::vector<NamedCase> small_set(const Registry& registry, const std::string& backend) {
   std::vector<NamedCase> cases;
@@ -75,14 +53,8 @@ std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices&
   if (options.cases.empty()) return small_set(registry, std::string(to_string(devices.automatic())));
   const Description description = registry.describe();
   std::vector<NamedCase> cases;
-  if (options.cases == "-") {
-    cases = read_cases(std::cin, description);
-  } else {
-    std::ifstream file(options.cases);
-    if (!file) throw io_error("--cases " + options.cases, "cannot be read", errno);
-    cases = read_cases(file, description);
-  }
-  if (cases.empty()) throw UsageError(fmt::format("--cases {}: no case in it", options.cases));
+  for (const std::string& name : read_case_names(options.cases))
+    cases.push_back({name, parse_case(name, description)});
   return cases;
 }
 
