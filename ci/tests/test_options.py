@@ -1,9 +1,13 @@
 """Compares the options of `--help` with those of the pages in docs/."""
 
 import re
+import sys
 
 import pytest
 import team_project
+
+sys.path.insert(0, str(team_project.ROOT / "reports"))
+from peakmark_reports.__main__ import OPTIONS  # noqa: E402
 
 PAGES = sorted((team_project.ROOT / "docs").rglob("*.md"))
 OPTION = re.compile(r"(?<![\w=-])--?[a-zA-Z][\w-]*")
@@ -42,3 +46,9 @@ def test_tables_of_options_name_their_command(page):
 def test_every_option_is_in_the_docs(commands):
     written = {"-h", "--help", "--version"}.union(*(OPTION.findall(page.read_text(encoding="utf-8")) for page in PAGES))
     assert {name: missing for name, options in commands.items() if (missing := options - written)} == {}
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_python_takes_every_option_of_its_command(commands, command):
+    missing = {one for one in commands[command] if one.startswith("--") and one[2:].replace("-", "_") not in OPTIONS[command]}
+    assert missing == {"--help"}

@@ -7,6 +7,7 @@ import argparse
 import errno
 import sys
 from pathlib import Path
+from typing import Any
 
 from .common import InputError
 
@@ -16,44 +17,40 @@ REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
 LIBRARIES = ("jinja2", "markupsafe", "matplotlib", "numpy", "pandas")
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
-    from .report import add_options
+_PLOT_FILES = ("png", "svg", "pdf")
+# The options of each command with their defaults. `peakmark COMMAND --help` describes them, and peakmark checks their values.
+# False: a flag. A list: may be repeated. `runs` are words without an option, at least one unless the default is None.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plot": {
+        "runs": [], "output": "plots", "axis": [], "against": None, "log": False, "linear": False, "from_zero": False, "width": None,
+        "filter": None, "metric": [], **dict.fromkeys(_PLOT_FILES, False),
+    },
+    "slice": {"runs": [], "output": "plots", "truth": None, "row": None, "title": None},
+    "formulas": {"output": None},
+    "fit": {"output": None},
+    "parquet": {"output": None},
+    # Instead of a history, --series reads the saved output of `history export --format series`; with it, --trends that of `trends
+    # --json`, --run the newest runs, and --formulas the output of `explain --json`.
+    "report": {
+        "runs": None, "output": None, "title": "peakmark report", "against": None, "force": False, "history": None,
+        "peakmark": "peakmark", "allow_growth": None, "commit_url": None, "branch": [], "series": None, "trends": None, "run": [],
+        "formulas": [], "gitlab_metrics": None, "gitlab_code_quality": None, "code_quality_path": "suites/nightly.toml",
+        "benchmark_action": None,
+    },
+}
 
+
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Plots and pages of peakmark's results")
     commands = parser.add_subparsers(dest="command", required=True)
-    plot = commands.add_parser("plot", help="memory, time, composition at the peak, and estimates against shape")
-    plot.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run files")
-    plot.add_argument("--axis", action="append", default=[], metavar="AXIS", help="x axis; default: the one that explains most of the memory. Given twice: a heat map")
-    plot.add_argument("--against", metavar="VARIANT", help="draw ratios to this variant")
-    plot.add_argument("--log", action="store_const", const=True, dest="is_log", help="logarithmic axes")
-    plot.add_argument("--linear", action="store_const", const=False, dest="is_log", help="linear axes")
-    plot.add_argument("--from-zero", action="store_true", help="y axes from 0")
-    plot.add_argument("--width", type=float, metavar="CM", help="default: 13 cm, or 17 cm for several panels")
-    plot.add_argument("--filter", metavar="REGEX", help="only cases whose name matches")
-    plot.add_argument("--metric", action="append", metavar="METRIC", help="only this metric; may be repeated; default: all")
-    for one in ("png", "svg", "pdf"):
-        plot.add_argument(f"--{one}", action="append_const", dest="formats", const=one, help=f"write {one.upper()}")
-    one = commands.add_parser("slice", help="a reconstructed slice and a profile along one of its rows: PNG and SVG")
-    one.add_argument("slice", type=Path, metavar="SLICE", help=".npy of rows and columns; output files get its name")
-    one.add_argument("--truth", type=Path, metavar="TRUTH", help=".npy of the same shape: the expected slice")
-    one.add_argument("--row", type=int, metavar="ROW", help="of the profile; default: the middle one")
-    one.add_argument("--title", metavar="TEXT", help="default: the file's name")
-    for command in (plot, one):
-        command.add_argument("-o", "--output", type=Path, default=Path("plots"), metavar="FOLDER", help="default: plots")
-    formulas = commands.add_parser("formulas", help="memory against shape by formula, from the JSON of explain on standard input")
-    fit = commands.add_parser("fit", help="memory against the fitted axis, from the JSON of fit on standard input")
-    parquet = commands.add_parser("parquet", help="a Parquet file, from the jsonl of history export on standard input")
-    parquet.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
-    for command in (formulas, fit):
-        command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .png, .svg or .pdf file")
-    add_options(
-        commands.add_parser(
-            "report",
-            help="pages of a history, and reports for CI systems",
-            epilog="Exit code: 0 written, whatever the verdict (use trends to judge); 2 wrong usage, or a file or the history "
-            "cannot be read or written.",
-        )
-    )
+    for command, options in OPTIONS.items():
+        one = commands.add_parser(command)
+        for name, default in options.items():
+            if name == "runs":
+                one.add_argument(name, nargs="?" if default is None else "+", metavar="FILE")
+                continue
+            kind = {"action": "store_true"} if default is False else {"action": "append"} if default == [] else {}
+            one.add_argument(*(["-o"] if name == "output" else []), f"--{name.replace('_', '-')}", default=default, **kind)
     return parser
 
 
@@ -62,35 +59,38 @@ def _plot(options: argparse.Namespace) -> list[Path]:
     from .plots import METRICS, PlotOptions
     from .plots import write_plots
 
-    look = Look(options.width, options.is_log, options.from_zero, options.against)
-    plot_options = PlotOptions(options.metric or METRICS, options.formats or ("png", "svg"), options.axis, look=look)
-    return write_plots(options.runs, options.output, plot_options, options.filter)
+    is_log = options.log or (False if options.linear else None)
+    look = Look(options.width and float(options.width), is_log, options.from_zero, options.against)
+    formats = [one for one in _PLOT_FILES if getattr(options, one)]
+    plot_options = PlotOptions(options.metric or METRICS, formats or ("png", "svg"), options.axis, look=look)
+    return write_plots([Path(run) for run in options.runs], Path(options.output), plot_options, options.filter)
 
 
 def _slice(options: argparse.Namespace) -> list[Path]:
     from .figure_style import save
     from .slice_plot import draw_slice, load_slice
 
-    loaded = load_slice(options.slice, options.truth, options.row)
-    return save(draw_slice(loaded, options.title), options.output, loaded.name)
+    (path,) = map(Path, options.runs)
+    loaded = load_slice(path, options.truth and Path(options.truth), None if options.row is None else int(options.row))
+    return save(draw_slice(loaded, options.title), Path(options.output), loaded.name)
 
 
 def _formulas(options: argparse.Namespace) -> list[Path]:
     from .formula_plot import write_curves
 
-    return write_curves(sys.stdin.read(), options.output)
+    return write_curves(sys.stdin.read(), Path(options.output))
 
 
 def _fit(options: argparse.Namespace) -> list[Path]:
     from .fit_plot import write_fit
 
-    return write_fit(sys.stdin.read(), options.output)
+    return write_fit(sys.stdin.read(), Path(options.output))
 
 
 def _parquet(options: argparse.Namespace) -> list[Path]:
     from .parquet_export import write_parquet
 
-    return write_parquet(sys.stdin, options.output)
+    return write_parquet(sys.stdin, Path(options.output))
 
 
 def _report(options: argparse.Namespace) -> list[Path]:

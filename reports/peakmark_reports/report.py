@@ -183,8 +183,6 @@ def read_files(series: Path, trends: Path | None, runs: list[Path], formulas: li
 
 
 DEFAULT_FOLDER = Path("report")
-# The default file of code quality issues: GitLab requires one.
-DEFAULT_PATH = "suites/nightly.toml"
 
 
 # The format that each option writes.
@@ -199,37 +197,6 @@ class ReportError(InputError):
     """Options exclude each other."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `report`."""
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FOLDER", help="folder of the pages; default: report, or none with a CI report"
-    )
-    parser.add_argument("--title", default="peakmark report", metavar="TEXT", help="above the verdict")
-    parser.add_argument("measured", type=Path, nargs="?", metavar="RUN", help="the page of this run file instead of a history's")
-    parser.add_argument("--against", type=Path, metavar="RUN", help="with RUN: show first what differs from this run file")
-    parser.add_argument("--force", action="store_true", help="with --against: compare runs of different devices")
-    source = parser.add_argument_group("source")
-    source.add_argument("--history", metavar="FILE or URL", help="default: $PEAKMARK_HISTORY")
-    source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="the peakmark program")
-    source.add_argument("--allow-growth", metavar="GROWTH", help="growth of a peak that is no regression, as for `trends`")
-    source.add_argument("--commit-url", metavar="URL", help="link commits to this address, with {commit} in it, as for `trends`")
-    source.add_argument(
-        "--branch", action="append", default=[], metavar="BRANCH", help="also show what this branch changed; * is any text"
-    )
-    source.add_argument("--series", type=Path, metavar="FILE", help="read the saved output of history export --format series instead")
-    source.add_argument("--trends", type=Path, metavar="FILE", help="with --series: the saved output of trends --json")
-    source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="with --series: the newest runs")
-    source.add_argument("--formulas", type=Path, action="append", default=[], metavar="FILE", help="with --series: the saved output of explain --json")
-    forms = parser.add_argument_group("reports for CI")
-    forms.add_argument("--gitlab-metrics", type=Path, metavar="FILE", help="GitLab's metrics report")
-    forms.add_argument("--gitlab-code-quality", type=Path, metavar="FILE", help="GitLab's code quality report")
-    forms.add_argument(
-        "--code-quality-path", default=DEFAULT_PATH, metavar="PATH",
-        help=f"the file that its issues point to; default: {DEFAULT_PATH}",
-    )
-    forms.add_argument("--benchmark-action", type=Path, metavar="FILE", help="JSON of github-action-benchmark")
-
-
 def _sources(options: argparse.Namespace) -> Sources:
     if options.series is None:
         if options.trends is not None or options.run or options.formulas:
@@ -239,12 +206,13 @@ def _sources(options: argparse.Namespace) -> Sources:
         raise ReportError("--branch needs a history; it takes no --series")
     if options.history is not None:
         raise ReportError("--series and --history are both given; use only one source")
-    return read_files(options.series, options.trends, options.run, options.formulas)
+    trends = None if options.trends is None else Path(options.trends)
+    return read_files(Path(options.series), trends, [Path(one) for one in options.run], [Path(one) for one in options.formulas])
 
 
 def _form_files(options: argparse.Namespace) -> dict[str, Path]:
     """Returns the file of each requested format by its option."""
-    files = {form: path for form in _FORMS if (path := getattr(options, form)) is not None}
+    files = {form: Path(path) for form in _FORMS if (path := getattr(options, form)) is not None}
     form_by_file: dict[Path, str] = {}
     for form, path in files.items():
         other = form_by_file.setdefault(path.resolve(), form)
@@ -285,7 +253,7 @@ def _read_run(path: Path) -> tuple[str, Run]:
 def _write_run_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
     from .run_page import RunReport, parse_comparison, parse_verdicts, write_run_page
 
-    path, base = options.measured, options.against
+    path, base = Path(options.runs), options.against and Path(options.against)
     # The commands take as long as reading the run: at the same time.
     with _without_collection(), ThreadPoolExecutor(max_workers=3) as pool:
         checked = pool.submit(_answer, options.peakmark, "check", ["--brief"], [path])
@@ -297,7 +265,7 @@ def _write_run_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
         comparison = parse_comparison(*compared.result()) if compared else None
         document, run = read.result()
     formulas = _explain(options.peakmark, document, run.device[0]) if HAS_SEQUENCES in document else []
-    page = write_run_page(RunReport(run, verdict, cases, comparison, formulas), options.output or DEFAULT_FOLDER, options.title)
+    page = write_run_page(RunReport(run, verdict, cases, comparison, formulas), Path(options.output or DEFAULT_FOLDER), options.title)
     return "; ".join([*([comparison.verdict.headline] if comparison else []), verdict.headline]), [page]
 
 
@@ -306,14 +274,14 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
 
     Raises ReportError, SourceError, PageError, what parsing raises, and OSError.
     """
-    if options.measured is not None:
+    if options.runs is not None:
         return _write_run_report(options)
     files = _form_files(options)
     with _without_collection():
         sources = _sources(options)
         assessment = assess(sources.history, sources.trends, sources.runs)
     written = _write_forms(assessment, files, options)
-    folder = options.output or (None if written else DEFAULT_FOLDER)
+    folder = Path(options.output) if options.output else None if written else DEFAULT_FOLDER
     if folder is not None:
         # Imported here, since drawing libraries load slowly and CI reports need none.
         from .page import write_page
