@@ -5,7 +5,6 @@
 
 #include <functional>
 
-#include "analyse/explain/derive/estimator_findings.hpp"
 #include "analyse/explain/derive/sample_explained_run.hpp"
 #include "analyse/explain/report/causes_text.hpp"
 #include "analyse/explain/search/conditions.hpp"

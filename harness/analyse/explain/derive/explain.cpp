@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analyse/explain/derive/allocation_groups.hpp"
-#include "analyse/explain/search/shapes_to_add.hpp"
+#include "analyse/explain/search/shapes.hpp"
 #include "base/error.hpp"
 #include "measure/sweep/choose_shapes.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/derive/estimator_findings.hpp"
+#include "analyse/explain/derive/estimate_causes.hpp"
 #include "analyse/explain/derive/memory_curve.hpp"
 #include "analyse/explain/derive/run_formulas.hpp"
 

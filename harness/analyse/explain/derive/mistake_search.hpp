@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/explain/derive/estimate_causes.hpp"
-#include "analyse/explain/derive/live_allocations.hpp"
+#include "analyse/explain/derive/size_changes.hpp"
 
 namespace peakmark {
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 
-#include "analyse/explain/derive/far_shapes.hpp"
 #include "analyse/explain/derive/formula_order.hpp"
 #include "base/bisection.hpp"
 #include "base/error.hpp"

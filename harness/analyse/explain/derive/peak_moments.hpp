@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/explain/derive/allocation_groups.hpp"
-#include "analyse/explain/search/fitters.hpp"
+#include "analyse/explain/search/fit.hpp"
 
 namespace peakmark {
 

@@ -1,4 +1,3 @@
-#include "analyse/explain/report/unexplained_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyse/explain/search/shape_sizes.hpp"
+#include "analyse/explain/search/shapes.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <random>
 
-#include "analyse/explain/search/fitters.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {

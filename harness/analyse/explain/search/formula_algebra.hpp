@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -26,5 +27,12 @@ Expression without_exact_divisions(
 
 /// Returns the expression without its roundings: 512·⌈x / 512⌉, next_pow2(x) and next_smooth(x, 7) become x.
 Expression without_rounding(const Expression& formula);
+
+/// A sum of products of variables: the exponents of each variable, and the coefficient, which is not 0.
+using Polynomial = std::map<std::vector<int>, Size>;
+
+/// Returns a polynomial as a product if possible, else as a sum: `4·(a + b)·c` for 4ac + 4bc. `variables`:
+/// the variable of each exponent.
+Expression factored(const Polynomial& polynomial, const std::vector<Expression>& variables);
 
 }  // namespace peakmark

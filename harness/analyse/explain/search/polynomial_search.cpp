@@ -6,7 +6,7 @@
 #include <set>
 #include <span>
 
-#include "analyse/explain/search/polynomial.hpp"
+#include "analyse/explain/search/formula_algebra.hpp"
 
 namespace peakmark::fitting {
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "measure/sweep/choose_shapes.hpp"
+#include "measure/sweep/external_estimator.hpp"
 
 namespace peakmark {
 namespace {
@@ -112,6 +114,89 @@ std::optional<std::vector<Size>> evaluate(const Expression& formula, const Shape
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+namespace {
+
+template <typename Compute>
+ShapeSizes combine(const ShapeSizes& one, const ShapeSizes& other, const Compute& compute) {
+  ShapeSizes result(one.size());
+  for (std::size_t i = 0; i < one.size(); ++i) result[i] = compute(one[i], other[i]);
+  return result;
+}
+
+}  // namespace
+
+ShapeSizes add(const ShapeSizes& one, const ShapeSizes& other) {
+  return combine(one, other, checked_add);
+}
+
+ShapeSizes subtract(const ShapeSizes& one, const ShapeSizes& other) {
+  return combine(one, other, checked_subtract);
+}
+
+ShapeSizes multiply(const ShapeSizes& one, const ShapeSizes& other) {
+  return combine(one, other, checked_multiply);
+}
+
+ShapeSizes negated(ShapeSizes sizes) {
+  for (Size& size : sizes) size = -size;
+  return sizes;
+}
+
+bool is_zero(const ShapeSizes& sizes) {
+  return std::ranges::all_of(sizes, [](Size size) { return size == 0; });
+}
+
+std::size_t ShapeSizesHash::operator()(const ShapeSizes& sizes) const {
+  std::size_t hash = sizes.size();
+  for (const Size size : sizes) hash = (hash ^ std::hash<Size>{}(size)) * 0x9e3779b97f4a7c15 + (hash >> 31);
+  return hash;
+}
+
+Size fixed_number(const ShapeSizes& numbers) {
+  Size fixed = 0;
+  for (const Size one : numbers) {
+    if (one == 0 || one == fixed) continue;
+    if (fixed != 0) return 0;
+    fixed = one;
+  }
+  return fixed;
+}
+
+namespace {
+
+std::vector<Parameters> as_parameters(const Shapes& shapes) {
+  std::vector<Parameters> all(shapes.count());
+  for (const Shapes::Axis& axis : shapes.axes) {
+    if (axis.name == kItemSizeAxis) continue;
+    for (std::size_t shape = 0; shape < all.size(); ++shape) all[shape].set(axis.name, axis.values[shape]);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string shapes_to_add(const Shapes& shapes, std::size_t count) {
+  const std::vector<Parameters> recorded = as_parameters(shapes);
+  const Parameters base = *std::ranges::min_element(recorded, {}, element_count);
+  VariantDescription variant;
+  for (const auto& [axis, value] : base.values()) {
+    const Size min = std::ranges::min(shapes.axis(axis)->values);
+    variant.axes.push_back({axis, value, {}, min == 0 ? 0 : 1, ""});
+  }
+  ShapeChooser chooser(variant, {});
+  chooser.set_base(base);
+  std::string text;
+  for (std::size_t added = 0; added < count;) {
+    const std::optional<Parameters> shape = chooser.next_fitted();
+    if (!shape) break;
+    if (std::ranges::find(recorded, *shape) != recorded.end()) continue;
+    if (added++ > 0) text += ";";
+    for (const auto& [axis, value] : shape->values())
+      text += (text.empty() ? "" : " ") + axis + "=" + to_text(value);
+  }
+  return text;
 }
 
 }  // namespace peakmark

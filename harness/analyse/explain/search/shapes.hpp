@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,5 +48,28 @@ Size evaluate(const Expression& formula, const Shapes& shapes, std::size_t shape
 
 /// Returns the value of a formula at every shape; null if it has none at one of them.
 std::optional<std::vector<Size>> evaluate(const Expression& formula, const Shapes& shapes);
+
+/// Bytes, or a number of allocations, at each of some shapes.
+using ShapeSizes = std::vector<Size>;
+
+/// Compute shape by shape. Throw OverflowError.
+ShapeSizes add(const ShapeSizes& one, const ShapeSizes& other);
+ShapeSizes subtract(const ShapeSizes& one, const ShapeSizes& other);
+ShapeSizes multiply(const ShapeSizes& one, const ShapeSizes& other);
+ShapeSizes negated(ShapeSizes sizes);
+
+bool is_zero(const ShapeSizes& sizes);
+
+struct ShapeSizesHash {
+  std::size_t operator()(const ShapeSizes& sizes) const;
+};
+
+/// Returns the number of allocations at the shapes where it is not 0; 0 if it differs between these.
+Size fixed_number(const ShapeSizes& numbers);
+
+/// Returns shapes that would show more than the recorded `shapes`, in the user's spelling: `n=6 ny=7 nx=11;
+/// n=5 ny=8 nx=11`. They differ from the smallest recorded one in one axis, like those that `explain`
+/// chooses.
+std::string shapes_to_add(const Shapes& shapes, std::size_t count);
 
 }  // namespace peakmark
