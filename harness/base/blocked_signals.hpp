@@ -1,6 +1,9 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <csignal>
+#include <initializer_list>
 
 namespace peakmark {
 
@@ -10,10 +13,15 @@ namespace peakmark {
 /// system delivers a signal to any thread that does not block it.
 class BlockedSignals {
  public:
-  BlockedSignals();
+  BlockedSignals() {
+    sigfillset(&blocked_);
+    for (const int signal : {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT})
+      sigdelset(&blocked_, signal);
+    pthread_sigmask(SIG_BLOCK, &blocked_, &before_);
+  }
   BlockedSignals(const BlockedSignals&) = delete;
   BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals();
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
   [[nodiscard]] const sigset_t& blocked() const { return blocked_; }
   /// Returns the earlier signal mask.

@@ -1,11 +1,10 @@
-#include "base/file_locks.hpp"
-
 #include <gtest/gtest.h>
 #include <linux/magic.h>
 
 #include <filesystem>
 #include <initializer_list>
 
+#include "base/files.hpp"
 #include "base/files_testing.hpp"
 
 namespace peakmark {

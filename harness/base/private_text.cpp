@@ -13,7 +13,7 @@
 #include "base/fingerprint.hpp"
 #include "base/pattern.hpp"
 #include "base/program.hpp"
-#include "base/terminal_codes.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,4 +1,3 @@
-#include "base/python_environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

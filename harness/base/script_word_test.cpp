@@ -1,4 +1,3 @@
-#include "base/script_word.hpp"
 
 #include <gtest/gtest.h>
 

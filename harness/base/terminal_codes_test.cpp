@@ -1,6 +1,6 @@
-#include "base/terminal_codes.hpp"
-
 #include <gtest/gtest.h>
+
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {

@@ -13,9 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/script_word.hpp"
-#include "base/utf8.hpp"
-
 namespace peakmark {
 namespace {
 
@@ -210,6 +207,112 @@ std::string format_duration(double nanoseconds) {
 
 std::string utc_date(std::chrono::system_clock::time_point when) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
+}
+
+namespace {
+
+bool needs_no_quotes(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+         std::string_view("-_./+,:=@%").find(letter) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string script_word(std::string_view text) {
+  if (!text.empty() && std::ranges::all_of(text, needs_no_quotes)) return std::string(text);
+  std::string word = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      word += "'\\''";
+    } else {
+      word += letter;
+    }
+  }
+  return word + "'";
+}
+
+namespace {
+
+bool is_between(char letter, char first, char last) {
+  return letter >= first && letter <= last;
+}
+
+/// Returns the length of a control sequence, after its escape character. If it does not end, because a line
+/// was truncated, it extends to the end of the text. 0: the escape character begins no sequence.
+std::size_t terminal_code_bytes(std::string_view text) {
+  std::size_t bytes = 0;
+  const auto skip = [&](char first, char last) {
+    while (bytes < text.size() && is_between(text[bytes], first, last)) ++bytes;
+  };
+  const auto ends_in = [&](char first, char last) {
+    if (bytes < text.size() && is_between(text[bytes], first, last)) ++bytes;
+    return bytes;
+  };
+  if (text.empty()) return 0;
+  if (text.front() == '[') {  // CSI: parameters, intermediate bytes, a final byte
+    bytes = 1;
+    skip('0', '?');
+    skip(' ', '/');
+    return ends_in('@', '~');
+  }
+  if (std::string_view("]P^_X").find(text.front()) != std::string_view::npos) {  // text up to BEL or ST
+    const std::size_t end = text.find_first_of("\x07\x1b");
+    if (end == std::string_view::npos) return text.size();
+    return text.substr(end).starts_with("\x1b\\") ? end + 2 : text[end] == '\x07' ? end + 1 : end;
+  }
+  skip(' ', '/');
+  return ends_in('0', '~');
+}
+
+}  // namespace
+
+std::string without_terminal_codes(std::string_view text) {
+  constexpr char kEscape = '\x1b';
+  std::string plain;
+  for (std::size_t at = text.find(kEscape); at != std::string_view::npos; at = text.find(kEscape)) {
+    plain += text.substr(0, at);
+    text.remove_prefix(at + 1);
+    text.remove_prefix(terminal_code_bytes(text));
+  }
+  return plain.append(text);
+}
+
+namespace {
+
+bool is_plain(std::uint32_t code) {
+  if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
+  if (code >= 0x7F && code < 0xA0) return false;
+  return (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE && code != 0xFFFF && code <= 0x10FFFF;
+}
+
+}  // namespace
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(text[at]) & 0xFFU; };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return {1, is_plain(first), first, true};
+  const Character byte_alone{1, false, first, false};
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC0 || first > 0xF7 || text.size() < bytes) return byte_alone;
+  std::uint32_t code = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return byte_alone;
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<std::uint32_t, 5> kMinCodes{0, 0, 0x80, 0x800, 0x10000};
+  if (code < kMinCodes.at(bytes)) return byte_alone;  // overlong encoding
+  return {bytes, is_plain(code), code, true};
+}
+
+std::string valid_text(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    plain += character.is_plain ? text.substr(0, character.bytes) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(character.bytes);
+  }
+  return plain;
 }
 
 }  // namespace peakmark

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -21,8 +22,8 @@ namespace peakmark {
 
 /// Returns `text` with U+FFFD for each control character except tab, newline and carriage return, and for
 /// each byte that is not UTF-8. Text that a CI system would execute as a command of its log gets backslashes.
-/// The result is safe for a terminal and allowed in XML 1.0. For data, use valid_text() (utf8.hpp), which
-/// keeps the text.
+/// The result is safe for a terminal and allowed in XML 1.0. For data, use valid_text(), which keeps
+/// the text.
 std::string plain_text(std::string_view text);
 
 /// Returns `text` with `hash` instead of the second # of `##[error]` (GitHub) and `##vso[…]` (Azure), which
@@ -43,6 +44,29 @@ std::string cut_in_middle(std::string_view text, std::size_t max);
 
 /// Returns `text` as one word for a POSIX shell, quoted if necessary. Uses valid_text() if it quotes.
 std::string shell_word(std::string_view text);
+
+/// Returns all bytes of `text` as one word for a POSIX shell, quoted if necessary. For scripts. Never use it
+/// inside other quotes or in a comment. For messages there is shell_word().
+std::string script_word(std::string_view text);
+
+/// Returns `text` without the control sequences of terminals (ECMA-48): colours, cursor movements, titles,
+/// links. So the output of a program for a terminal can be used in messages.
+std::string without_terminal_codes(std::string_view text);
+
+/// A character of a text that may not be UTF-8.
+struct Character {
+  std::size_t bytes = 1;
+  bool is_plain =
+      false;  ///< allowed in XML 1.0, and not a control character except tab, newline, carriage return
+  std::uint32_t code = 0;  ///< the byte itself if it does not begin a character
+  bool is_utf8 = false;
+};
+
+/// Returns the first character by RFC 3629, or the first byte if it does not begin one. `text` is not empty.
+Character first_character(std::string_view text);
+
+/// Returns `text` with U+FFFD for each character that is not plain. For data; plain_text() is for users.
+std::string valid_text(std::string_view text);
 
 // Numbers and moments
 

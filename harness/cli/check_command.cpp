@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/explain/report/causes_text.hpp"
-#include "analyse/explain/report/formulas_json.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "analyse/history/history.hpp"
 #include "analyse/trend/accepted_levels.hpp"
 #include "base/text.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/script_word.hpp"
+#include "base/text.hpp"
 #include "embedded_files.hpp"
 
 namespace peakmark::cli {

@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/report/changed_formulas_text.hpp"
 #include "analyse/explain/report/emit.hpp"
-#include "analyse/explain/report/formulas_json.hpp"
-#include "analyse/explain/report/formulas_text.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/explain_inputs.hpp"

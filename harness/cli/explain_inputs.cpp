@@ -19,7 +19,6 @@
 #include "measure/sweep/choose_shapes.hpp"
 #include "measure/sweep/nearest_word.hpp"
 #include "record/ledger/ledger.hpp"
-#include "record/show/one_device.hpp"
 #include "record/show/process_tree.hpp"
 #include "record/show/recorded_sequence.hpp"
 

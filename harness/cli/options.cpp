@@ -12,7 +12,7 @@
 
 #include "base/date.hpp"
 #include "base/error.hpp"
-#include "base/file_locks.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "measure/supervise/memory_reserve.hpp"
 #include "measure/sweep/description.hpp"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/script_word.hpp"
 #include "base/text.hpp"
 
 namespace peakmark::cli {

@@ -4,31 +4,161 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "analyse/explain/report/changed_formulas_text.hpp"
+#include "analyse/explain/derive/run_formulas.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "analyse/history/history.hpp"
 #include "analyse/trend/findings.hpp"
+#include "analyse/trend/notifications.hpp"
 #include "analyse/trend/reports.hpp"
+#include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
-#include "cli/history_formulas.hpp"
 #include "cli/input_output.hpp"
-#include "cli/notify.hpp"
 #include "cli/options.hpp"
 #include "cli/run_origin.hpp"
 #include "cli/trends_commands.hpp"
 #include "measure/runfile/merge.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark::cli {
 namespace {
+
+// The formulas of variants in runs of a history. Each run is read once and each formula found once; returned
+// references are valid as long as this object. Not thread-safe.
+class HistoryFormulas {
+ public:
+  explicit HistoryFormulas(history::History& history) : history_(history) {}
+
+  // Returns the first observation of a case in a run; null if there is none.
+  const Observation* find_case(const std::string& run_id, std::string_view case_name);
+
+  // Returns the formulas of a variant; empty if none of its cases has an allocation sequence.
+  const std::vector<VariantFormulas>& formulas(const std::string& run_id, const std::string& variant);
+
+  // Returns the causes of the wrong estimates of a variant, one per line.
+  const std::vector<std::string>& causes(const std::string& run_id, const std::string& variant);
+
+ private:
+  struct IndexedRun {
+    Run run;
+    std::unordered_map<std::string_view, const Observation*> by_case;  // points into `run`
+  };
+  struct Explained {
+    Run cases;  // of the variant; `formulas` refers to it
+    std::vector<VariantFormulas> formulas;
+  };
+
+  const IndexedRun& run(const std::string& id);
+
+  history::History& history_;
+  std::map<std::string, IndexedRun> runs_;
+  std::map<std::pair<std::string, std::string>, Explained> explained_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> causes_;
+};
+
+std::vector<std::string> find_causes(const Run& run, const std::string& variant) {
+  const std::set<std::string> estimators = answered_estimators(run, variant);
+  std::vector<VariantEstimator> asked;
+  asked.reserve(estimators.size());
+  for (const std::string& estimator : estimators) asked.push_back({variant, estimator});
+  FormulaReport report = explain_estimators(run, asked);
+  std::ranges::stable_sort(report.findings, {}, &EstimatorFindings::estimator);
+  std::vector<std::string> lines;
+  for (const EstimatorFindings& one : report.findings) {
+    for (const EstimateCause& cause : one.causes)
+      lines.push_back(one.estimator + ": " + cause_line(report.variants[one.variant], cause));
+  }
+  return lines;
+}
+
+const HistoryFormulas::IndexedRun& HistoryFormulas::run(const std::string& id) {
+  const auto [found, is_new] = runs_.try_emplace(id);
+  IndexedRun& indexed = found->second;
+  if (is_new) {
+    indexed.run = history_.run(id);
+    for (const Observation& one : indexed.run.observations) indexed.by_case.emplace(one.case_name, &one);
+  }
+  return indexed;
+}
+
+const Observation* HistoryFormulas::find_case(const std::string& run_id, std::string_view case_name) {
+  const IndexedRun& indexed = run(run_id);
+  const auto found = indexed.by_case.find(case_name);
+  return found == indexed.by_case.end() ? nullptr : found->second;
+}
+
+const std::vector<VariantFormulas>& HistoryFormulas::formulas(const std::string& run_id,
+                                                              const std::string& variant) {
+  const auto [found, is_new] = explained_.try_emplace({run_id, variant});
+  Explained& explained = found->second;
+  if (!is_new) return explained.formulas;
+  for (const Observation& observation : run(run_id).run.observations) {
+    if (observation.variant == variant && observation.allocation_sequence)
+      explained.cases.observations.push_back(observation);
+  }
+  if (!explained.cases.observations.empty()) explained.formulas = explain_cases(group_cases(explained.cases));
+  return explained.formulas;
+}
+
+const std::vector<std::string>& HistoryFormulas::causes(const std::string& run_id,
+                                                        const std::string& variant) {
+  const auto [found, is_new] = causes_.try_emplace({run_id, variant});
+  if (is_new) found->second = find_causes(run(run_id).run, variant);
+  return found->second;
+}
+
+constexpr std::chrono::seconds kNotifyLimit{60};
+/// If a process has been sending a finding for longer, it has ended.
+constexpr std::chrono::minutes kSendingLimit{15};
+
+/// Returns why a finding could not be sent; null if it was sent.
+std::optional<std::string> send(const std::string& command, const std::string& document) {
+  try {
+    const Answer answer =
+        ask({"/bin/sh", {"-c", command}, current_environment(), document + "\n"}, kNotifyLimit);
+    if (answer.end.exit_code == 0) return std::nullopt;
+    return answer.how_it_ended();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Runs a shell command once for each finding that is new or closed since it was last sent, with the JSON of
+// the finding on its standard input, and stores this in the history. Two processes never send a finding at
+// the same time. Prints a warning for a command that fails or takes longer than a minute; the next call
+// sends the finding again.
+void notify(history::History& history, const std::vector<trend::DeviceTrends>& trends,
+            const std::string& command) {
+  const auto now = std::chrono::system_clock::now();
+  const trend::Notices found =
+      trend::find_notices(trends, history.notified(), utc_date(now), utc_date(now - kSendingLimit));
+  if (!found.joined.empty()) history.update_notified({}, found.joined);
+  for (const trend::Notice& notice : found.notices) {
+    if (!history.update_notified(notice.expected, notice.sending)) continue;  // another process is sending it
+    const std::optional<std::string> failure = send(command, notice.document);
+    history.update_notified(notice.sending, failure ? notice.failed : notice.sent);
+    if (failure) {
+      print_message(stderr,
+                    "warning: --notify: finding {} was not sent: {}; the next `trends --notify` sends it\n",
+                    notice.finding, one_line(*failure));
+    }
+  }
+}
 
 using history::History;
 using trend::Change;

@@ -7,7 +7,6 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/case_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
-#include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/operations.hpp"
 

@@ -3,7 +3,6 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/arrays.hpp"
 #include "kernels/common/variants.hpp"
-#include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/fbp/verification.hpp"

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
-#include "kernels/fbp/npy_file.hpp"
 #include "kernels/fbp/phantom.hpp"
 
 namespace peakmark {

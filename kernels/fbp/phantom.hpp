@@ -1,7 +1,10 @@
 #pragma once
 
+#include <filesystem>
+#include <span>
 #include <vector>
 
+#include "base/size.hpp"
 #include "kernels/backprojection/geometry.hpp"
 
 namespace peakmark {
@@ -36,5 +39,9 @@ std::vector<float> phantom_sinogram(const Phantom& phantom, const Backprojection
 /// Returns the density at the centre of each pixel of the geometry's region (h, w), which a reconstruction
 /// must show.
 std::vector<float> phantom_slice(const Phantom& phantom, const BackprojectionGeometry& geometry);
+
+/// Writes an image (rows, columns) of little-endian f32 as numpy.save does (format version 1.0, NEP 1).
+/// Throws UsageError if the file cannot be written.
+void write_npy(const std::filesystem::path& file, Size rows, Size columns, std::span<const float> values);
 
 }  // namespace peakmark

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/arrays.hpp"
-#include "kernels/fbp/npy_file.hpp"
 #include "kernels/fbp/phantom.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "measure/worker/opened_device.hpp"

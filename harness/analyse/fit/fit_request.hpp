@@ -7,6 +7,7 @@
 
 #include "analyse/fit/report.hpp"
 #include "base/files.hpp"
+#include "base/size.hpp"
 #include "measure/device/memory_budget.hpp"
 #include "measure/supervise/sweep_run.hpp"
 
@@ -49,5 +50,12 @@ void use_program(FitRequest& request, const ScratchFolder& folder);
 /// `other`: the value of the second free axis; read only if there is one.
 std::string reproduce_command(const FitRequest& request, const DeviceInfo& device, Size budget_bytes,
                               Size value, Size other);
+
+/// Writes a suite whose only program is this command, without a shell. `axes`: names and defaults; a default
+/// is an integer if it can be read as one. Returns the name of its variant, `program/train.py`. Throws
+/// IoError.
+std::string write_program_suite(const std::vector<std::string>& command,
+                                const std::vector<std::pair<std::string, std::string>>& axes,
+                                const std::filesystem::path& suite);
 
 }  // namespace peakmark

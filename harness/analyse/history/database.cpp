@@ -15,7 +15,7 @@
 
 #include "analyse/history/history.hpp"
 #include "base/error.hpp"
-#include "base/file_locks.hpp"
+#include "base/files.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 

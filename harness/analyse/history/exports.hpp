@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analyse/history/history.hpp"
-#include "analyse/history/run_limits.hpp"
+#include "analyse/history/run_order.hpp"
 #include "analyse/trend/series.hpp"
 #include "base/text_file.hpp"
 

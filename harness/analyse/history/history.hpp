@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analyse/history/address.hpp"
-#include "analyse/history/run_limits.hpp"
+#include "analyse/history/run_order.hpp"
 #include "analyse/trend/notifications.hpp"
 #include "analyse/trend/series.hpp"
 #include "base/error.hpp"

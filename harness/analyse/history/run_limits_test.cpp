@@ -1,9 +1,9 @@
-#include "analyse/history/run_limits.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "analyse/history/run_order.hpp"
 
 namespace peakmark::history {
 namespace {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,5 +40,17 @@ std::vector<Row> in_order(std::vector<Row> rows) {
 std::optional<std::size_t> first_descendant(const std::vector<std::string>& commits,
                                             const std::string& commit,
                                             const std::vector<std::string>& parents);
+
+/// Limits which runs of a device are read.
+struct RunLimits {
+  std::string since;         ///< only runs from this date on; empty: all
+  std::size_t max_runs = 0;  ///< of each suite, chosen by thinned_runs(); 0: all
+};
+
+/// Returns for each run, in order of date, whether it is kept; `suites` has the suite of each run. A suite
+/// with more than `max_runs` runs keeps its first run, the newest runs (half of this number), and one in 2,
+/// 4, 8, … of the older ones. A run that is kept later was kept before, since runs are counted from the
+/// first.
+std::vector<bool> thinned_runs(const std::vector<std::string_view>& suites, std::size_t max_runs);
 
 }  // namespace peakmark::history

@@ -22,7 +22,7 @@
 #include "base/text_file.hpp"
 #include "measure/supervise/case_listeners.hpp"
 #include "measure/supervise/worker_program.hpp"
-#include "record/subprocess/last_lines.hpp"
+#include "record/subprocess/spawn.hpp"
 
 namespace peakmark {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 
 namespace peakmark {
 

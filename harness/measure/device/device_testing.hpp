@@ -17,7 +17,7 @@
 
 #include "base/error.hpp"
 #include "measure/device/device.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 #include "test_kernels_source.hpp"
 
 namespace peakmark {

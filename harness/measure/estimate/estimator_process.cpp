@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/terminal_codes.hpp"
 #include "base/text.hpp"
 #include "measure/estimate/answer.hpp"
 

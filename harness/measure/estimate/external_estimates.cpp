@@ -11,7 +11,6 @@
 #include "base/bisection.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
-#include "base/python_environment.hpp"
 #include "base/text.hpp"
 #include "measure/runfile/observation_json.hpp"
 #include "measure/sweep/external_estimator.hpp"

@@ -14,7 +14,6 @@
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
-#include "record/subprocess/last_lines.hpp"
 #include "record/subprocess/processes.hpp"
 #include "record/subprocess/signals.hpp"
 #include "record/subprocess/spawn.hpp"

@@ -14,7 +14,6 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "measure/runfile/import_sources.hpp"
-#include "measure/runfile/import_text.hpp"
 
 namespace peakmark {
 

@@ -1,11 +1,11 @@
 #pragma once
 
 // Internal to import_results.
-
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "measure/runfile/import_results.hpp"
 #include "measure/runfile/json_fields.hpp"
@@ -40,5 +40,17 @@ Size checked_bytes(double bytes, std::string_view what, const std::string& case_
 void add_counter(Observation& observation, std::string name, double value, std::string_view direction = "");
 /// Returns the file name of a program, without its folder; empty if the value is not a text.
 std::string program_name_of(const Json& value);
+
+/// The text of a file to import.
+struct ImportText {
+  std::string json;                ///< UTF-8
+  std::vector<std::string> notes;  ///< for the user: what was not JSON, and which release writes it
+};
+
+/// Returns the text as JSON, although some releases of Google Benchmark write something else: `inf`, `2%`,
+/// `1,234,000`, `d:\halt`, a missing comma. NaN and infinity become null. UTF-16, which PowerShell writes for
+/// a redirected output, becomes UTF-8; bytes that are not UTF-8 become U+FFFD. Valid JSON stays unchanged;
+/// other errors are left to the parser. Takes linear time.
+ImportText json_text(std::string_view text);
 
 }  // namespace peakmark::import_sources

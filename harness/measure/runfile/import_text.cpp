@@ -1,5 +1,3 @@
-#include "measure/runfile/import_text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "base/utf8.hpp"
+#include "measure/runfile/import_sources.hpp"
 
 namespace peakmark::import_sources {
 namespace {

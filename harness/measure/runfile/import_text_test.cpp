@@ -1,7 +1,7 @@
-#include "measure/runfile/import_text.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "measure/runfile/import_sources.hpp"
 
 namespace peakmark::import_sources {
 namespace {

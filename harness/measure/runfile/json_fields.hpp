@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/format_version.hpp"
 #include "base/json.hpp"
 #include "base/size.hpp"
 #include "measure/runfile/field_list.hpp"

@@ -11,7 +11,7 @@
 #include "measure/supervise/progress.hpp"
 #include "measure/supervise/supervisor.hpp"
 #include "measure/supervise/sweep_run.hpp"
-#include "record/subprocess/last_lines.hpp"
+#include "record/subprocess/spawn.hpp"
 
 namespace peakmark {
 

@@ -3,19 +3,75 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
+#include "measure/device/device.hpp"
 #include "measure/runfile/case_pairs.hpp"
 #include "measure/supervise/case_listeners.hpp"
 #include "measure/supervise/device_lock.hpp"
-#include "measure/supervise/process_environment.hpp"
 #include "measure/supervise/worker_program.hpp"
+#include "record/recorders/recorder_libraries.hpp"
 #include "record/subprocess/processes.hpp"
 
 namespace peakmark {
+namespace {
+
+std::filesystem::path recorder_for(const DeviceInfo& device, const RecorderLibraries& libraries) {
+  const auto& library = device.backend == Backend::cuda ? libraries.cuda : libraries.opencl;
+  if (library) return *library;
+  std::string message =
+      "the recorder for " + std::string(to_string(device.backend)) + " is not installed; looked in";
+  for (const auto& folder : libraries.folders) message += " " + folder.string();
+  throw RecorderError(message + " (PEAKMARK_LIBRARY_DIR names another folder)");
+}
+
+}  // namespace
+
+// The environment in which a worker's allocations on a device are recorded. Its profiles, which only the
+// worker reads, are in a temporary folder. The destructor removes the folder.
+class RecordingEnvironment {
+ public:
+  // Throws RecorderError if there is no recorder for this device. `dry` has its own allocation log.
+  // `stacks`: the recorder keeps the call stack of every allocation.
+  RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment, bool stacks = false,
+                       const MemoryLimits& limits = {});
+
+  // Returns the variables, each NAME=value.
+  [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }
+
+ private:
+  std::vector<std::string> variables_;
+  std::optional<ScratchFolder> folder_;
+};
+
+RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment,
+                                           bool stacks, const MemoryLimits& limits)
+    : variables_(std::move(environment)) {
+  set_limits(variables_, limits);
+  // Its URL may contain a password, and no worker needs it.
+  std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
+  if (device.backend == Backend::dry) return;
+  const RecorderLibraries libraries = find_recorder_libraries();
+  const std::filesystem::path recorder = recorder_for(device, libraries);
+  folder_.emplace();
+  add_recorders(variables_, libraries, folder_->path() / "worker.profile", false, stacks);
+  set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
+  // PoCL caches compiled kernels in the user's cache folder. Without this folder it would compile them for
+  // every case.
+  if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&
+      !find_variable(variables_, "HOME")) {
+    variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());
+  }
+}
+
 namespace {
 
 using Clock = WorkerProcess::Clock;

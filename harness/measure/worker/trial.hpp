@@ -12,7 +12,7 @@
 #include "measure/worker/pass_record.hpp"
 #include "measure/worker/timing.hpp"
 #include "measure/worker/variant.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 #include "record/show/recorded_sequence.hpp"
 
 namespace peakmark {

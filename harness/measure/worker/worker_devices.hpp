@@ -9,7 +9,7 @@
 #include "measure/device/device.hpp"
 #include "measure/worker/timing.hpp"
 #include "measure/worker/worker_options.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 #include "record/show/recorded_sequence.hpp"
 
 namespace peakmark {

@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "record/ledger/replay.hpp"
-#include "record/ledger/sequence_steps.hpp"
 #include "record/profile/call_sites.hpp"
 
 namespace peakmark {

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "record/ledger/ledger.hpp"
-#include "record/ledger/sequence_steps.hpp"
 #include "record/profile/event_testing.hpp"
 
 namespace peakmark {

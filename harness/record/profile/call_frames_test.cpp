@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "record/profile/call_frames_testing.hpp"
-#include "record/profile/function_name.hpp"
 
 namespace peakmark {
 namespace {

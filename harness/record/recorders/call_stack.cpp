@@ -11,7 +11,6 @@
 
 #include "record/recorders/profile_writer.hpp"
 #include "record/recorders/python_frames.hpp"
-#include "record/recorders/stack_text.hpp"
 
 namespace peakmark {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/files_testing.hpp"
 #include "record/profile/profile.hpp"
 #include "record/recorders/profile_writer.hpp"
-#include "record/recorders/stack_text.hpp"
+#include "record/recorders/python_frames.hpp"
 
 namespace peakmark {
 

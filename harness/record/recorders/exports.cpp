@@ -2,7 +2,6 @@
 // NVTX, and the functions with which the two recorders of a process call each other.
 #include "record/recorders/exports.hpp"
 
-#include "record/recorders/guard_bytes.hpp"
 #include "record/recorders/marks.h"
 #include "record/recorders/nvtx.hpp"
 #include "record/recorders/open_ranges.hpp"

@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "record/recorders/stack_text.hpp"
-
 namespace peakmark {
 namespace {
 

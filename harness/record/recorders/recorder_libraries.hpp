@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 
 namespace peakmark {
 

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 
 namespace peakmark {
 namespace {

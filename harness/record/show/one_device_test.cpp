@@ -1,7 +1,6 @@
-#include "record/show/one_device.hpp"
-
 #include <gtest/gtest.h>
 
+#include "record/show/process_tree.hpp"
 #include "record/show/sample_process.hpp"
 
 namespace peakmark {

@@ -6,7 +6,6 @@
 #include <sstream>
 #include <string>
 
-#include "record/show/flame.hpp"
 #include "record/show/profile_reports.hpp"
 #include "record/show/sample_process.hpp"
 

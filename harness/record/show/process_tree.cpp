@@ -1,19 +1,23 @@
 #include "record/show/process_tree.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <queue>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "record/ledger/device_use.hpp"
 #include "record/ledger/replay.hpp"
 #include "record/profile/profile.hpp"
 #include "record/profile/profile_files.hpp"
@@ -320,6 +324,28 @@ LedgerSummary summarise_together(const RecordedTree& tree) {
   std::ranges::stable_sort(together.leaked, std::greater<>(), &Allocation::bytes);
   std::ranges::stable_sort(together.refused, std::greater<>(), &RefusedAllocation::bytes);
   return together;
+}
+
+std::string keep_one_device(RecordedTree& tree) {
+  std::map<std::string, Size> peaks;
+  std::vector<RecordedProcess*> with_several;
+  for (RecordedProcess& process : tree.processes) {
+    const std::vector<DeviceUse> uses = use_by_device(process.events);
+    if (!uses.empty()) with_several.push_back(&process);
+    for (const DeviceUse& use : uses) {
+      Size& peak = peaks[use.name];
+      peak = checked_add(peak, use.peak_bytes);
+    }
+  }
+  if (peaks.empty()) return "";
+  const std::string name =
+      std::ranges::max_element(peaks, {}, [](const auto& one) { return one.second; })->first;
+  std::vector<std::string> texts;
+  for (const auto& [device, peak] : peaks) texts.push_back(fmt::format("{} {}", device, format_size(peak)));
+  for (RecordedProcess* const process : with_several)
+    process->events = events_of_device(process->events, name);
+  return fmt::format("it uses {} devices, with these peaks: {}; only the memory of {} is judged",
+                     peaks.size(), fmt::join(texts, ", "), name);
 }
 
 }  // namespace peakmark

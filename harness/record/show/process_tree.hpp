@@ -74,4 +74,9 @@ std::vector<ProcessPlace> process_order(const RecordedTree& tree);
 /// that each process had not released at its end.
 LedgerSummary summarise_together(const RecordedTree& tree);
 
+/// If a process of the program used several devices, keeps only the memory of the device with the highest
+/// peak, because budget, estimator window and formulas apply to one device. Returns a text with the peaks of
+/// all devices. If it used only one device, changes nothing and returns an empty text.
+std::string keep_one_device(RecordedTree& tree);
+
 }  // namespace peakmark

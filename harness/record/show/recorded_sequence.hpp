@@ -6,9 +6,9 @@
 #include <string>
 
 #include "record/ledger/allocation_sequence.hpp"
-#include "record/profile/event_source.hpp"
-#include "record/show/elf_symbols.hpp"
+#include "record/profile/event.hpp"
 #include "record/show/process_tree.hpp"
+#include "record/show/sites.hpp"
 
 namespace peakmark {
 

@@ -7,7 +7,7 @@
 #include "base/report.hpp"
 #include "base/text.hpp"
 #include "record/profile/call_sites.hpp"
-#include "record/show/elf_symbols.hpp"
+#include "record/show/sites.hpp"
 
 namespace peakmark {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "base/files_testing.hpp"
 #include "record/profile/call_frames_testing.hpp"
-#include "record/show/elf_symbols.hpp"
 
 namespace peakmark {
 namespace {

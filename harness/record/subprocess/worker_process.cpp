@@ -13,7 +13,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/terminal_codes.hpp"
+#include "base/text.hpp"
 #include "record/subprocess/signals.hpp"
 #include "record/subprocess/spawn.hpp"
 

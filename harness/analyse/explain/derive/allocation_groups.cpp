@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "record/ledger/sequence_steps.hpp"
+#include "record/ledger/allocation_sequence.hpp"
 
 namespace peakmark {
 namespace {

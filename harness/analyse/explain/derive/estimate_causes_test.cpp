@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "analyse/explain/derive/sample_explained_run.hpp"
-#include "analyse/explain/report/causes_text.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "analyse/explain/search/conditions.hpp"
 #include "analyse/explain/search/formula_algebra.hpp"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyse/explain/derive/sample_explained_run.hpp"
-#include "analyse/explain/report/formulas_json.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "measure/sweep/choose_shapes.hpp"
 #include "measure/sweep/external_estimator.hpp"
-#include "record/ledger/sequence_steps.hpp"
+#include "record/ledger/allocation_sequence.hpp"
 
 namespace peakmark {
 namespace {

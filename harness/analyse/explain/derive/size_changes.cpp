@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "measure/sweep/external_estimator.hpp"
-#include "record/ledger/sequence_steps.hpp"
+#include "record/ledger/allocation_sequence.hpp"
 
 namespace peakmark {
 namespace {

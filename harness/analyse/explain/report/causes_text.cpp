@@ -1,10 +1,9 @@
-#include "analyse/explain/report/causes_text.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "analyse/explain/report/reports.hpp"
 #include "base/text.hpp"
 
 namespace peakmark {

@@ -1,11 +1,9 @@
-#include "analyse/explain/report/changed_formulas_text.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "analyse/explain/report/formulas_json.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "base/text_table.hpp"
 #include "measure/runfile/json_fields.hpp"
 

@@ -1,11 +1,10 @@
-#include "analyse/explain/report/changed_formulas_text.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "analyse/explain/derive/sample_explained_run.hpp"
+#include "analyse/explain/report/reports.hpp"
 
 namespace peakmark {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/explain/report/emit.hpp"
-#include "analyse/explain/report/named_lengths.hpp"
+#include "analyse/explain/search/formula_algebra.hpp"
 
 // Functions that the writers of estimators share.
 namespace peakmark::emitting {

@@ -1,8 +1,7 @@
-#include "analyse/explain/report/formulas_json.hpp"
 
 #include <algorithm>
 
-#include "analyse/explain/report/causes_text.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "measure/runfile/json_fields.hpp"
 
 namespace peakmark {

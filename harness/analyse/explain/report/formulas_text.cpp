@@ -1,12 +1,9 @@
-#include "analyse/explain/report/formulas_text.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "analyse/explain/report/causes_text.hpp"
-#include "analyse/explain/report/named_lengths.hpp"
+#include "analyse/explain/report/reports.hpp"
 #include "analyse/explain/search/conditions.hpp"
 #include "analyse/explain/search/formula_algebra.hpp"
 #include "analyse/explain/search/shapes.hpp"

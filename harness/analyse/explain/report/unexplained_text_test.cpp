@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyse/explain/derive/sample_explained_run.hpp"
-#include "analyse/explain/report/formulas_text.hpp"
+#include "analyse/explain/report/reports.hpp"
 
 namespace peakmark {
 namespace {

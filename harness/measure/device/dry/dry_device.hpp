@@ -8,7 +8,7 @@
 
 #include "base/size.hpp"
 #include "measure/device/device.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 
 namespace peakmark {
 

@@ -13,7 +13,7 @@
 #include "measure/device/opencl/opencl_api.hpp"
 #include "measure/device/opencl/opencl_devices.hpp"
 #include "measure/device/opencl/program_cache.hpp"
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 
 namespace peakmark {
 

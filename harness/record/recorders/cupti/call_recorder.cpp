@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "record/recorders/cupti/allocation_size.hpp"
-#include "record/recorders/guard_bytes.hpp"
+#include "record/recorders/exports.hpp"
 
 namespace peakmark {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "record/recorders/cupti/tests/fake_cuda_driver.hpp"
-#include "record/recorders/guard_bytes.hpp"
+#include "record/recorders/exports.hpp"
 
 namespace peakmark {
 namespace {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "record/recorders/guard_bytes.hpp"
+#include "record/recorders/exports.hpp"
 #include "record/recorders/opencl/layer.hpp"
 
 namespace peakmark::opencl_layer {

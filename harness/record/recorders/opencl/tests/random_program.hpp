@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "record/profile/event_source.hpp"
+#include "record/profile/event.hpp"
 
 namespace peakmark::opencl_layer {
 
