@@ -40,6 +40,11 @@ FindingSection find_section(const DeviceHistory& history, const Change& change) 
   return is_recent_improvement(history, change) ? FindingSection::recent : FindingSection::closed;
 }
 
+FindingSection find_section(const CommonFinding& finding) {
+  const FindingSection section = find_section(*finding.device->history, finding.finding.worst());
+  return section == FindingSection::is_new && !finding.is_new() ? FindingSection::open : section;
+}
+
 std::vector<CaseFinding> find_case_findings(const std::vector<DeviceTrends>& devices) {
   std::vector<CaseFinding> all;
   for (const DeviceTrends& device : devices) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyse/trend/case_status.hpp"
+#include "analyse/trend/common_findings.hpp"
 #include "analyse/trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -19,6 +20,8 @@ enum class FindingSection : std::uint8_t {
 };
 std::string_view to_string(FindingSection section);
 FindingSection find_section(const DeviceHistory& history, const Change& change);
+/// Returns the section of the worst change; `is_new` only if the finding is new on each of its devices.
+FindingSection find_section(const CommonFinding& finding);
 
 /// Cases of one variant and device whose state is not due to a change, with presumably one cause.
 struct CaseFinding {

@@ -222,10 +222,8 @@ CaseState state(Verdict verdict) {
 
 JsonRow row(const CommonFinding& finding, const ChangePlaces& places) {
   const Change& worst = finding.finding.worst();
-  const DeviceHistory& history = *finding.device->history;
-  JsonRow row{find_section(history, worst), state(worst.verdict), history.runs[worst.first].date,
+  JsonRow row{find_section(finding), state(worst.verdict), finding.device->history->runs[worst.first].date,
               finding_json(finding)};
-  if (row.section == FindingSection::is_new && !finding.is_new()) row.section = FindingSection::open;
   // The largest step is first, across devices.
   std::vector<std::pair<const DeviceTrends*, const Change*>> members;
   for (const DeviceFinding& part : finding.parts) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analyse/trend/branches.hpp"
+#include "analyse/trend/case_findings.hpp"
 #include "analyse/trend/common_findings.hpp"
 #include "analyse/trend/finding_text.hpp"
 #include "analyse/trend/findings.hpp"
@@ -127,8 +128,9 @@ std::vector<Section> find_sections(const std::vector<DeviceTrends>& devices) {
       {"new since the previous run", {}}, {"still open", {}}, {"no action needed", {}}};
   const auto is_shown = [](const Change& change) { return is_open(change) || change.is_news; };
   for (CommonFinding& one : find_common_findings(devices, is_shown)) {
-    const bool needs = needs_action(one.finding.worst());
-    sections[!needs ? 2 : one.is_new() ? 0 : 1].findings.push_back(std::move(one));
+    const FindingSection section = find_section(one);
+    const std::size_t place = section == FindingSection::is_new ? 0 : section == FindingSection::open ? 1 : 2;
+    sections[place].findings.push_back(std::move(one));
   }
   std::erase_if(sections, [](const Section& section) { return section.findings.empty(); });
   return sections;
