@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .common import reading, size_text
-from .history_file import text
 
 # Allocations of a variant that are listed.
 MAX_ALLOCATIONS = 12
@@ -28,24 +27,24 @@ class FormulaRow:
 
 def words_text(words: dict[str, list[str | float]]) -> str:
     """Returns `mode=edge,wrap  dtype=f32`."""
-    return "  ".join(f"{text(axis)}={','.join(map(text, values))}" for axis, values in words.items())
+    return "  ".join(f"{axis}={','.join(map(str, values))}" for axis, values in words.items())
 
 
 def formula_text(formula: str) -> str:
     """Returns `4·ny·nx` for `4 * ny * nx`."""
-    return text(formula).replace(" * ", "·")
+    return formula.replace(" * ", "·")
 
 
 def _allocation(entry: dict[str, Any]) -> str:
-    name = text(entry["name"]) or "unnamed"
-    place = f", {text(entry['where'])}" if entry["where"] else ""
+    name = entry["name"] or "unnamed"
+    place = f", {entry['where']}" if entry["where"] else ""
     if entry["bytes"] is None:
         largest = max((one["bytes"] for one in entry.get("recorded") or []), default=0)
         size = f"no formula, at most {size_text(largest)}"
     else:
         size = formula_text(entry["bytes"])
     count = "" if entry["count"] == "1" else f"{formula_text(entry['count']) if entry['count'] else 'several'} × "
-    return f"{name} ({text(entry['phase'])}{place}): {count}{size}"
+    return f"{name} ({entry['phase']}{place}): {count}{size}"
 
 
 def _allocations(entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -60,7 +59,7 @@ def parse_formulas(document: str, name: str, device: str = "") -> list[FormulaRo
     with reading("explain --json", name):
         return [
             FormulaRow(
-                text(entry["variant"]),
+                entry["variant"],
                 words_text(entry["words"]),
                 device,
                 formula_text(entry["peak"] or entry["partial_peak"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ class HistoryRun:
     commit: str
     driver: str
     environment: dict[str, str]
-    suite: str = ""
-    branch: str = ""
+    suite: str
+    branch: str
 
 
 class Values(Sequence):
@@ -128,41 +128,8 @@ class History:
         return any("simulated" in run.environment for device in self.devices for run in device.runs)
 
 
-def finite(value: Any) -> float | int | None:
-    """Returns a finite number, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if isinstance(value, int) or math.isfinite(value) else None
-
-
-def text(value: Any) -> str:
-    """Returns valid Unicode: JSON allows single surrogates."""
-    if value is None:
-        return ""
-    words = str(value)
-    return words if words.isascii() else words.encode("utf-8", "replace").decode("utf-8")
-
-
-def _history_run(run: dict[str, Any]) -> HistoryRun:
-    environment = run.get("environment") or {}
-    return HistoryRun(
-        text(run["id"]),
-        text(run.get("date")),
-        text(run.get("commit")),
-        text(run.get("driver")),
-        {text(name): text(value) for name, value in environment.items()},
-        text(run.get("suite")),
-        text(run.get("branch")),
-    )
-
-
 def _values(values: list[Any]) -> Values:
-    kinds = set(map(type, values))
-    if not kinds <= {int, float, type(None)}:
-        values = [finite(value) for value in values]
-    array = np.array(values, dtype=float)
-    array[np.isinf(array)] = np.nan
-    return Values(array, float not in kinds)
+    return Values(np.array(values, dtype=float), float not in set(map(type, values)))
 
 
 def _case(line: dict[str, Any], runs: int, where: str) -> CaseHistory:
@@ -171,33 +138,20 @@ def _case(line: dict[str, Any], runs: int, where: str) -> CaseHistory:
             raise InputError(f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(runs, 'run')} of the device")
         return values
 
-    series = {
-        text(metric): _values(checked(metric, values))
-        for metric, values in (line.get("series") or {}).items()
-        if values is not None
-    }
+    series = {metric: _values(checked(metric, values)) for metric, values in line["series"].items()}
     # Drops metrics without any value.
     series = {metric: values for metric, values in series.items() if not np.isnan(values.array).all()}
-    outcomes = line.get("outcomes")
-    if outcomes is None:
-        measured = [~np.isnan(values.array) for values in series.values()]
-        outcomes = ["ok" if any(one[i] for one in measured) else None for i in range(runs)]
-    else:
-        outcomes = checked("outcomes", outcomes)
-        texts = {one: None if one is None else text(one) for one in set(outcomes)}
-        outcomes = [texts[one] for one in outcomes]
-    axes = {text(name): text(value) for name, value in (line.get("axes") or {}).items()}
+    axes = {name: str(value) for name, value in line["axes"].items()}
     # The variant of an unknown case is the beginning of its name.
-    case = text(line["case"])
-    variant = text(line.get("variant")) or "/".join(case.split("/")[:2])
-    return CaseHistory(case, variant, axes, series, outcomes)
+    variant = line["variant"] or "/".join(line["case"].split("/")[:2])
+    return CaseHistory(line["case"], variant, axes, series, checked("outcomes", line["outcomes"]))
 
 
 def _add_left_out(device: DeviceHistory, left_out: dict[str, Any], where: str) -> None:
     for run, place in left_out.items():
         if not isinstance(place, int) or not 0 <= place < len(device.runs):
-            raise InputError(f"{where}: left_out: no run {place} follows {text(run)}")
-        device.run_index[text(run)] = place
+            raise InputError(f"{where}: left_out: no run {place} follows {run}")
+        device.run_index[run] = place
 
 
 def parse_history(lines: Iterable[str], name: str) -> History:
@@ -217,14 +171,14 @@ def parse_history(lines: Iterable[str], name: str) -> History:
             if "runs" in entry:
                 runs = entry["runs"]
                 for run in runs:
-                    key = (text(run.get("device")), text(run.get("backend")))
+                    key = run["device"], run["backend"]
                     device = devices.setdefault(key, DeviceHistory(*key, [], []))
-                    device.run_index[text(run["id"])] = len(device.runs)
-                    device.runs.append(_history_run(run))
+                    device.run_index[run["id"]] = len(device.runs)
+                    device.runs.append(HistoryRun(*(run[one.name] for one in fields(HistoryRun))))
                 if runs:
                     _add_left_out(device, entry.get("left_out") or {}, where)
                 continue
-            key = (text(entry.get("device")), text(entry.get("backend")))
+            key = entry["device"], entry["backend"]
             if key not in devices:
                 raise InputError(f"{where}: a case on {key[0]} ({key[1]}), which has no run")
             case = _case(entry, len(devices[key].runs), where)

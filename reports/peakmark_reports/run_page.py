@@ -12,10 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
+
 from .assessment import descending
 from .common import check_version, metric_name, quantity, reading, short_commit
 from .formula_table import FormulaRow
-from .history_file import finite, text
 from .page import MAX_GROUPS, MAX_MEMBERS
 from .page_file import PAGE, prepare_folder, render
 from .plots import Picture, PlotOptions, draw_pictures
@@ -233,14 +234,14 @@ def facts(run: Run) -> list[tuple[str, str]]:
     if shard:
         known.append(("shard", f"{shard['index']} of {shard['count']}"))
     known += list((run.context.get("environment") or {}).items())
-    return [(text(name), text(value)) for name, value in known if value not in (None, "")]
+    return [(name, str(value)) for name, value in known if value not in (None, "")]
 
 
 def _rows(report: RunReport) -> list[list[Any]]:
     measured = {}
     if len(report.run.cases):
         columns = report.run.cases[["case", "peak", "time", "bytes_per_second"]]
-        measured = {case: [finite(one) for one in values] for case, *values in columns.itertuples(index=False)}
+        measured = {case: [one if pd.notna(one) else None for one in values] for case, *values in columns.itertuples(index=False)}
     different = {one.name: one for one in report.comparison.cases} if report.comparison else {}
     rows = []
     for case in report.cases:
@@ -286,7 +287,7 @@ def render_run(report: RunReport, pictures: Sequence[dict[str, Any]], title: str
         different=case_groups([one for one in comparison.cases if one.status in LISTED_STATES]) if comparison else [],
         failed=case_groups([one for one in report.cases if one.judgement in ("failed_measurement", "fail")]),
         warned=_warnings(report.cases),
-        warnings=[text(one) for one in report.run.context.get("warnings") or []],
+        warnings=report.run.context.get("warnings") or [],
         estimators=estimator_rows([report.run]),
         formulas=report.formulas,
         pictures=pictures,

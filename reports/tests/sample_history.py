@@ -27,6 +27,8 @@ def history_run(i: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
         "device": device,
         "backend": "opencl",
         "driver": "1.0",
+        "suite": "",
+        "branch": "",
         "environment": {},
     } | more
 
