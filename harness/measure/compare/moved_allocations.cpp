@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/difference.hpp"
+
 namespace peakmark {
 
 namespace {
@@ -97,15 +99,29 @@ std::vector<PeakEntry> peak_entries(const std::vector<Allocation>& allocations) 
   return entries;
 }
 
+namespace {
+
+/// Returns ` (5 MiB)`, ` (32.81 KiB -> 1.032 MiB)`; empty for sizes that are easy to read in bytes.
+std::string with_units(const MovedAllocations& moved) {
+  constexpr Size kEasy = 1 << 20;
+  const auto& [base, next] = std::pair(moved.base_bytes, moved.new_bytes);
+  if (std::max(base.value_or(0), next.value_or(0)) < kEasy) return "";
+  if (!base || !next) return fmt::format(" ({})", format_size(base ? *base : *next));
+  return fmt::format(" ({} -> {})", format_size(*base), format_size_beside(*next, *base));
+}
+
+}  // namespace
+
 std::string in_words(const MovedAllocations& moved) {
+  const std::string units = with_units(moved);
   const std::string name = moved.name.empty() ? "(unnamed)" : moved.name;
   const std::string times = moved.count == 1 ? "" : fmt::format("{} × ", moved.count);
   if (!moved.base_bytes)
-    return fmt::format("added: {} ({}), {}{} B", name, moved.kind, times, *moved.new_bytes);
+    return fmt::format("added: {} ({}), {}{} B{}", name, moved.kind, times, *moved.new_bytes, units);
   if (!moved.new_bytes)
-    return fmt::format("removed: {} ({}), {}{} B", name, moved.kind, times, *moved.base_bytes);
-  return fmt::format("{}: {} ({}), {}{} -> {} B", *moved.new_bytes > *moved.base_bytes ? "grew" : "shrank",
-                     name, moved.kind, times, *moved.base_bytes, *moved.new_bytes);
+    return fmt::format("removed: {} ({}), {}{} B{}", name, moved.kind, times, *moved.base_bytes, units);
+  return fmt::format("{}: {} ({}), {}{} -> {} B{}", *moved.new_bytes > *moved.base_bytes ? "grew" : "shrank",
+                     name, moved.kind, times, *moved.base_bytes, *moved.new_bytes, units);
 }
 
 }  // namespace peakmark

@@ -43,7 +43,8 @@ std::vector<MovedAllocations> moved_allocations(const std::vector<PeakEntry>& ba
 /// Returns the difference in bytes over all of the allocations; below 0: less.
 Size difference(const MovedAllocations& moved);
 
-/// Returns `added: cache (buffer), 256 B`, `grew: plan (buffer), 2 × 2000 -> 2256 B`.
+/// Returns `added: cache (buffer), 256 B`, `grew: plan (buffer), 2 × 2000 -> 2256 B`. From 1 MiB on, also
+/// with units: `added: cache (buffer), 5242880 B (5 MiB)`.
 std::string in_words(const MovedAllocations& moved);
 
 /// Returns the allocations of a profile as a run file has them.

@@ -34,6 +34,13 @@ TEST(MovedAllocations, AlikeAreCounted) {
   EXPECT_EQ(in_words(moved[0]), "added: t (buffer), 2 × 10 B");
 }
 
+TEST(MovedAllocations, LargeSizesHaveUnits) {
+  EXPECT_EQ(in_words({"a", "buffer", std::nullopt, 5 << 20, 2}), "added: a (buffer), 2 × 5242880 B (5 MiB)");
+  EXPECT_EQ(in_words({"a", "buffer", 5 << 20, std::nullopt, 1}), "removed: a (buffer), 5242880 B (5 MiB)");
+  EXPECT_EQ(in_words({"a", "buffer", (5 << 20) - 1, 5 << 20, 1}),
+            "grew: a (buffer), 5242879 -> 5242880 B (5 MiB -> 5 MiB +1 B)");
+}
+
 TEST(MovedAllocations, AnotherKindIsAnotherAllocation) {
   const std::vector<MovedAllocations> moved = moved_allocations({{"", "buffer", 10}}, {{"", "image", 10}});
   EXPECT_THAT(moved, ElementsAre(MovedAllocations{"", "buffer", 10, std::nullopt, 1},
