@@ -38,7 +38,7 @@ endfunction()
 # peakmark_test(NAME SOURCES … LINK … [LABELS …]): a GoogleTest program; ctest shows each of its tests.
 # Labels: `pure` (no device), `dry`, `opencl`, `cuda`. `threads`: it, or a program that it starts, has several threads; only those
 # tests are built with TSan. `sanitized`: it is not pure, but runs with ASan since it handles raw memory or descriptors.
-# `plain`: it is pure, but not all of it runs with ASan, so it is built even without PEAKMARK_PURE_TESTS. `asan_by_night`: it only
+# `plain`: it is pure, but not all of it runs with ASan, so it is built even without PEAKMARK_PURE_TESTS. `asan_nightly`: it only
 # calculates, and would take half of the time of the pure tests with ASan, so only ci/test allasan runs it with ASan.
 function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
@@ -94,7 +94,7 @@ endfunction()
 
 # peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for sanitizers.
 function(peakmark_tests_of_label name)
-  if("asan_by_night" IN_LIST ARGN)
+  if("asan_nightly" IN_LIST ARGN)
     list(REMOVE_ITEM ARGN pure)
   endif()
   foreach(label ${ARGN})
