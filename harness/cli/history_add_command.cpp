@@ -14,7 +14,6 @@
 
 #include "analyse/history/address.hpp"
 #include "analyse/history/history.hpp"
-#include "analyse/history/retry.hpp"
 #include "analyse/trend/reports.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"

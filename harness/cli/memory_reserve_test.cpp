@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_testing.hpp"
-#include "cli/small_device_layer.hpp"
+#include "cli/tests/small_device_layer.hpp"
 
 namespace peakmark {
 namespace {

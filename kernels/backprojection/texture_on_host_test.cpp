@@ -1,4 +1,4 @@
-#include "kernels/backprojection/texture_on_host.hpp"
+#include "kernels/backprojection/tests/texture_on_host.hpp"
 
 #include <gtest/gtest.h>
 

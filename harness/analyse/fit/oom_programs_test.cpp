@@ -14,8 +14,8 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-/// `peakmark oom` on programs that are built to take a refused buffer in a certain way (planted_program.cpp),
-/// and on shipped variants.
+/// `peakmark oom` on programs that are built to take a refused buffer in a certain way
+/// (tests/planted_program.cpp), and on shipped variants.
 class OomPrograms : public testing::Test {
  protected:
   Answer oom(std::vector<std::string> words) const {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <soci/soci.h>
 
-#include "analyse/history/retry.hpp"
+#include "analyse/history/history.hpp"
 #include "analyse/history/sample_runs.hpp"
 #include "analyse/history/test_databases.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The test suite that every backend must pass (device_suite.cpp). A test program of a backend links
+// The test suite that every backend must pass (tests/device_suite.cpp). A test program of a backend links
 // peakmark_device_suite and instantiates DeviceSuite (sizes, names, errors) and, if arrays hold data,
 // DeviceDataSuite, with a function that opens its device.
 

@@ -1,10 +1,10 @@
-#include "measure/device/guards.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <span>
 #include <vector>
+
+#include "measure/device/device.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,5 +1,5 @@
 // Defines the CUDA C++ functions that texture.kernel.h uses for the host, then includes the kernel.
-#include "kernels/backprojection/texture_on_host.hpp"
+#include "kernels/backprojection/tests/texture_on_host.hpp"
 
 #include <cmath>
 #include <cstdint>
