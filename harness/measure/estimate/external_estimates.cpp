@@ -67,7 +67,8 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   add_python(command.environment, python);
   std::vector<std::string> words;
   if (estimator.call.starts_with("python:")) {
-    // -B: a module that changes twice in a second, as in a bisection, must not be read from its compiled file.
+    // -B: a module that changes twice in a second, as in a bisection, must not be read from its compiled
+    // file.
     words = {python.interpreter.string(), "-B", "-c", kEstimatorsOfPython};
     if (const auto path = find_variable(command.environment, "PYTHONPATH")) {
       set_variable(command.environment, "PYTHONPATH", without_empty_folders(*path));
