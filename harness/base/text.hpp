@@ -56,8 +56,8 @@ std::string without_terminal_codes(std::string_view text);
 /// A character of a text that may not be UTF-8.
 struct Character {
   std::size_t bytes = 1;
-  bool is_plain =
-      false;  ///< allowed in XML 1.0, and not a control character except tab, newline, carriage return
+  /// Allowed in XML 1.0, and not a control character except tab, newline, carriage return.
+  bool is_plain = false;
   std::uint32_t code = 0;  ///< the byte itself if it does not begin a character
   bool is_utf8 = false;
 };
