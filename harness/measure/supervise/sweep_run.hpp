@@ -35,8 +35,8 @@ struct SweepOptions {
   bool resume = false;
   bool memory_only = false;
   bool sequences = false;  ///< record every allocation in order; needs `memory_only`: call stacks take time
-  bool asks_estimators =
-      true;             ///< ask the suites' estimators about each case; false: their answers are not used
+  /// Ask the suites' estimators about each case; false: their answers are not used.
+  bool asks_estimators = true;
   int repeat_call = 0;  ///< further calls of each case that find leaks; 0: none
   bool guard = false;   ///< put guards around the arrays of workers; needs `memory_only`
   /// Device memory that the cases may use; null: all of it.
@@ -46,8 +46,8 @@ struct SweepOptions {
   Size refused_allocation =
       0;                      ///< number, from 1, of the allocation that is refused in each process; 0: none
   bool refuses_once = false;  ///< refuse only that one; else the device stays full
-  bool refuses_at_use =
-      false;               ///< a refused allocation fails at its first use, not when it is created (OpenCL)
+  /// A refused allocation fails at its first use, not when it is created (OpenCL).
+  bool refuses_at_use = false;
   bool no_wait = false;    ///< fail if another run uses the device
   bool host_name = false;  ///< the run file contains the name of this machine
   /// Cases are from suites: skipped ones are reported, and failed ones with the `peakmark run` command for

@@ -21,8 +21,8 @@ struct RecordRequest {
   int repeat_call = 0;  ///< value of PEAKMARK_REPEAT_CALL for the program; 0: not set
   std::uint64_t max_bytes = 0;  ///< limit of each profile; 0: 64 GiB
   MemoryLimits limits = {};     ///< of each device, for each process of the program
-  bool refuses_at_use =
-      false;  ///< a refused allocation fails at its first use, not when it is created (OpenCL)
+  /// A refused allocation fails at its first use, not when it is created (OpenCL).
+  bool refuses_at_use = false;
   /// Folds the events of the profiles while the program runs (ProfileFolding). Sets PEAKMARK_COMPACT=1 in the
   /// program's environment.
   bool compact = false;

@@ -32,8 +32,8 @@ struct ChildProfile {
   std::uint64_t next = 0;              ///< slot to read next
   std::uint64_t holes = 0;             ///< slots before `next` that were reserved and never written
   std::optional<std::int64_t> end_ns;  ///< time at which the process ended
-  bool ended_unseen =
-      false;  ///< nobody recorded the end; `end_ns` is the time at which this process noticed it
+  /// Nobody recorded the end; `end_ns` is the time at which this process noticed it.
+  bool ended_unseen = false;
 };
 
 /// The profiles of processes that this process started. They are next to its own profile.
