@@ -310,7 +310,7 @@ TEST_F(ApiTest, AWorkerOnALibraryOfAnotherMajorIsRefusedWithWhatToDo) {
     const Answer answer = list(api);
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors, AllOf(HasSubstr(std::string("built on version ") + api + " of peakmark's API"),
-                                     HasSubstr("serves 1.*"), HasSubstr("build the worker anew"),
+                                     HasSubstr("only version 1.*"), HasSubstr("build the worker anew"),
                                      HasSubstr("run it with the peakmark that it was built against")));
   }
   const Answer later_minor = list("1.99");
