@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "record/recorders/open_ranges.hpp"
@@ -205,13 +206,27 @@ int domain_range_push_ex(void* domain, const Attributes* attributes) {
 int domain_range_pop(void* domain) {
   return pushed.pop(domain);
 }
-/// Returns a handle: a heap copy of the text that is never freed. Programs register only a few texts, and
-/// NVTX expects tools to keep them.
+/// A text that a program registered. It is never freed: programs register only a few texts, and NVTX expects
+/// tools to keep them. The list keeps it reachable, or LeakSanitizer would report a leak of the program.
+struct RegisteredText {
+  char* text;
+  RegisteredText* next;
+};
+std::atomic<RegisteredText*> registered_texts = nullptr;
+
+/// Returns a handle: a copy of the text.
+void* register_string(const char* text) {
+  auto* const one = new (std::nothrow) RegisteredText{strdup(text), registered_texts.load()};
+  if (one == nullptr) return nullptr;
+  while (!registered_texts.compare_exchange_weak(one->next, one)) {
+  }
+  return one->text;
+}
 void* register_string_a(void* /*domain*/, const char* text) {
-  return strdup(text == nullptr ? "" : text);
+  return register_string(text == nullptr ? "" : text);
 }
 void* register_string_w(void* /*domain*/, const wchar_t* text) {
-  return strdup(Narrow(text).text());
+  return register_string(Narrow(text).text());
 }
 /// A domain is only a unique number, because only pops distinguish domains.
 template <typename Character>
