@@ -5,12 +5,10 @@
 
 #include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
-#include <CL/cl_layer.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -21,9 +19,12 @@
 #include <mutex>
 #include <string>
 
+#include "layer_entry.hpp"
+
 namespace {
 
 using namespace peakmark::small_device;
+using peakmark::test_layer::next;
 
 struct Process {
   std::atomic<pid_t> id;
@@ -33,8 +34,6 @@ struct Device {
   std::array<Process, 64> processes;
 };
 
-cl_icd_dispatch next{};
-cl_icd_dispatch hooks{};
 std::mutex mutex;
 struct Buffer {
   std::int64_t bytes = 0;
@@ -152,25 +151,10 @@ cl_int CL_API_CALL release_memory(cl_mem memory) {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value, size_t* size_ret) {
-  if (name != CL_LAYER_API_VERSION) return CL_INVALID_VALUE;
-  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-  if (value != nullptr && size >= sizeof(version)) std::memcpy(value, &version, sizeof(version));
-  if (size_ret != nullptr) *size_ret = sizeof(version);
-  return CL_SUCCESS;
-}
-
-EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_ret,
-                                      const cl_icd_dispatch** layer_ret) {
-  std::memcpy(&next, target, std::min<std::size_t>(entries * sizeof(void*), sizeof(next)));
+void peakmark::test_layer::set_hooks(cl_icd_dispatch& hooks) {
   hooks.clGetDeviceInfo = get_device_info;
   hooks.clCreateContext = create_context;
   hooks.clCreateBuffer = create_buffer;
   hooks.clRetainMemObject = retain_memory;
   hooks.clReleaseMemObject = release_memory;
-  *entries_ret = std::min<cl_uint>(entries, sizeof(hooks) / sizeof(void*));
-  *layer_ret = &hooks;
-  return CL_SUCCESS;
 }
