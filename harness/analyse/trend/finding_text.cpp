@@ -161,8 +161,17 @@ std::string steps_text(const std::vector<const Change*>& changes) {
   return steps + ", now " + range_text(shown);
 }
 
+namespace {
+
+/// Returns the levels of the worst change, and the steps of all.
+std::string levels_text(const Change& worst, const std::vector<const Change*>& changes) {
+  return fmt::format("{} → {} ({})", level_texts(worst).first, after_text(worst), steps_text(changes));
+}
+
+}  // namespace
+
 std::string levels_text(const Change& change) {
-  return fmt::format("{} → {} ({})", level_texts(change).first, after_text(change), steps_text({&change}));
+  return levels_text(change, {&change});
 }
 
 std::vector<std::string> cause_texts(const Change& change) {
@@ -275,9 +284,9 @@ std::string why_text(const DeviceTrends& device, const Finding& finding, const T
 
 std::string summary_text(const CommonFinding& finding) {
   const Change& worst = finding.finding.worst();
-  std::string text = fmt::format(
-      "{}: {}: {} {} → {} ({})", to_string(worst.verdict), cases_text(finding.finding, console_style()),
-      worst.metric, level_texts(worst).first, after_text(worst), steps_text(finding.finding.changes));
+  std::string text =
+      fmt::format("{}: {}: {} {}", to_string(worst.verdict), cases_text(finding.finding, console_style()),
+                  worst.metric, levels_text(worst, finding.finding.changes));
   if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
   const std::string why = why_text(*finding.device, finding.finding, console_style());
   if (!why.empty()) text += "; " + why;

@@ -141,6 +141,7 @@ class Writer {
     entry["allocations"] =
         change.allocations ? rows_json(moved_fields(), *change.allocations) : Json(nullptr);
     entry["levels"] = levels_text(change);
+    // As a finding that has only this change.
     entry["summary"] = progress_text(join_findings({{device_, {"", {}, {&change}, {}}}}));
     entry["resolution"] = json_fields::null_if_empty(resolution_text(*history_, change));
     entry["cause"] = cause_texts(change);
@@ -245,7 +246,8 @@ JsonRow row(const CaseFinding& finding) {
   const DeviceHistory& history = *finding.device->history;
   const CaseStatus& first = *finding.cases.front();
   Json::array_t cases;
-  std::string summary = fmt::format("{}", fmt::join(first.reasons(), "; "));
+  const std::string why = fmt::format("{}", fmt::join(first.reasons(), "; "));
+  std::string summary = why;
   for (const CaseStatus* const one : finding.cases) cases.push_back(one->case_name);
   if (std::ranges::any_of(finding.cases,
                           [&](const CaseStatus* one) { return one->reasons() != first.reasons(); }))
@@ -265,7 +267,7 @@ JsonRow row(const CaseFinding& finding) {
            {"new", first.is_news},
            {"machine", nullptr},
            {"summary", summary},
-           {"why", fmt::format("{}", fmt::join(first.reasons(), "; "))},
+           {"why", why},
            {"compare", nullptr},
            {"cases", cases},
            {"devices",
